@@ -1,6 +1,10 @@
 package secret
 
-import "log/slog"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
 
 // String is a secret text. It prints as "[secret]" wherever it is formatted,
 // logged or encoded; only Reveal returns the text.
@@ -27,6 +31,9 @@ func (s String) String() string {
 
 // GoString implements fmt.GoStringer, so that %#v does not leak.
 func (s String) GoString() string { return mask }
+
+// Format implements fmt.Formatter: %d of a struct would print its fields.
+func (s String) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue implements slog.LogValuer.
 func (s String) LogValue() slog.Value { return slog.StringValue(s.String()) }
