@@ -2,9 +2,18 @@ package event
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/witan-run/witan/internal/kit/id"
 )
+
+// SenderSubject is the subject whose data key seals what an address says on a
+// channel. It is derived, so that a channel can name it before anybody knows
+// whose address it is; a contact's erasure erases the subjects of all its
+// addresses. Letter case is part of an address.
+func SenderSubject(account id.ID, channel, address string) id.ID {
+	return id.Derive(time.UnixMilli(0), []byte("witan/sender"), account[:], []byte(channel), []byte(address))
+}
 
 // Attachment names a file in content-addressed storage.
 type Attachment struct {
@@ -46,15 +55,33 @@ type ChannelChanged struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// DeliveryReceipt is what a channel knows of an outbound message.
+// DeliveryReceipt is what a channel knows of an outbound message. Each attempt
+// that was answered, or given up, leaves one.
 type DeliveryReceipt struct {
 	DeliveryID id.ID  `json:"deliveryId"`
 	MessageID  id.ID  `json:"messageId"`
 	Channel    string `json:"channel"`
-	State      string `json:"state"` // sent, delivered, read, failed, unknown
+	State      string `json:"state"` // sent, delivered, read, retrying, failed, unknown
 	ProviderID string `json:"providerId,omitempty"`
+	ThreadRef  string `json:"threadRef,omitempty"` // the medium's own thread, if the answer named one
+	ErrorKind  string `json:"errorKind,omitempty"`
 	Error      string `json:"error,omitempty"`
 	Attempt    int    `json:"attempt"`
+	By         string `json:"by,omitempty"` // the person who settled an unknown one, or asked again
+}
+
+// OutboundBlocked says that a message may not leave, and why. Nothing of it was sent.
+type OutboundBlocked struct {
+	Channel   string `json:"channel"`
+	ThreadID  id.ID  `json:"threadId,omitzero"`
+	ContactID id.ID  `json:"contactId,omitzero"`
+	InReplyTo id.ID  `json:"inReplyTo,omitzero"`
+	RunID     id.ID  `json:"runId,omitzero"`
+	Agent     string `json:"agent,omitempty"`
+	Address   string `json:"address,omitempty"`
+	Text      string `json:"text"`
+	Reason    string `json:"reason"` // blocked_contact, audience, filter, too_large, no_address, unknown_channel
+	Rule      string `json:"rule,omitempty"`
 }
 
 // OutboundMessage is a message on its way out, in the outbox (seed 000).
@@ -70,6 +97,7 @@ type OutboundMessage struct {
 	RunID      id.ID  `json:"runId,omitzero"`
 	Agent      string `json:"agent,omitempty"`
 	IsError    bool   `json:"isError,omitempty"`
+	Parts      int    `json:"parts"` // deliveries that it was split into; DeliveryID is the first
 }
 
 // MessageHeld says that a message waits for a person.
@@ -78,14 +106,16 @@ type MessageHeld struct {
 	Channel   string `json:"channel"`
 	MessageID id.ID  `json:"messageId"`
 	ContactID id.ID  `json:"contactId,omitzero"`
-	Reason    string `json:"reason"` // unknown_sender, provisional_sender, rate_limited, untrusted
+	Reason    string `json:"reason"` // unknown_sender, provisional_sender, unproven_sender, rate_limited, untrusted
 }
 
 // HeldSettled says what a person decided about a held message.
 type HeldSettled struct {
-	HeldID   id.ID  `json:"heldId"`
-	PersonID id.ID  `json:"personId"`
-	Action   string `json:"action"` // identify, dismiss, block
+	HeldID    id.ID  `json:"heldId"`
+	MessageID id.ID  `json:"messageId"`
+	PersonID  id.ID  `json:"personId"`
+	Action    string `json:"action"` // identify, release, dismiss, block
+	ContactID id.ID  `json:"contactId,omitzero"`
 }
 
 // MessageRejected says that a message was turned away, and why.
@@ -93,7 +123,7 @@ type MessageRejected struct {
 	Channel   string `json:"channel"`
 	MessageID id.ID  `json:"messageId"`
 	ContactID id.ID  `json:"contactId,omitzero"`
-	Reason    string `json:"reason"` // too_large, blocked_sender, account_rate, sender_rate, halted
+	Reason    string `json:"reason"` // too_large, blocked_sender, account_rate, sender_rate, unknown_sender, provisional_sender, unproven_sender, untrusted, unknown_channel, unknown_agent
 	Value     int64  `json:"value,omitempty"`
 	Limit     int64  `json:"limit,omitempty"`
 }
@@ -123,6 +153,7 @@ func (InboundMessage) EventType() Type  { return "inbound.message" }
 func (InboundEvent) EventType() Type    { return "inbound.event" }
 func (ChannelChanged) EventType() Type  { return "channel.changed" }
 func (DeliveryReceipt) EventType() Type { return "delivery.receipt" }
+func (OutboundBlocked) EventType() Type { return "outbound.blocked" }
 func (OutboundMessage) EventType() Type { return "outbound.message" }
 func (MessageHeld) EventType() Type     { return "message.held" }
 func (HeldSettled) EventType() Type     { return "held.settled" }
@@ -134,6 +165,7 @@ func (InboundMessage) sealed()  {}
 func (InboundEvent) sealed()    {}
 func (ChannelChanged) sealed()  {}
 func (DeliveryReceipt) sealed() {}
+func (OutboundBlocked) sealed() {}
 func (OutboundMessage) sealed() {}
 func (MessageHeld) sealed()     {}
 func (HeldSettled) sealed()     {}
@@ -147,6 +179,7 @@ var channelRows = []Row{
 	row[ChannelChanged](1, layers(LayerChannel), classes(ClassChannel), "A channel connected or went away."),
 	row[DeliveryReceipt](1, layers(LayerDispatch), classes(ClassDispatch), "What became of an outbound message."),
 	row[OutboundMessage](1, layers(LayerDispatch), classes(ClassDispatch), "A message stands in the outbox."),
+	row[OutboundBlocked](1, layers(LayerDispatch), classes(ClassDispatch), "A message may not leave; nothing of it was sent."),
 	row[MessageHeld](1, layers(LayerDispatch), classes(ClassDispatch), "A message waits for a person's decision."),
 	row[HeldSettled](1, layers(LayerDispatch), classes(ClassDispatch), "A person decided about a held message."),
 	row[MessageRejected](1, layers(LayerDispatch), classes(ClassDispatch), "A message was turned away."),
