@@ -93,7 +93,6 @@ type Collector struct {
 	now      time.Time
 	writable bool
 	events   []Event
-	raises   map[id.ID]Raise
 }
 
 // NewCollector returns a collector for one transaction of one account.
@@ -117,9 +116,6 @@ func (c *Collector) Writable() bool { return c.writable }
 
 // Events returns what was emitted so far, in order.
 func (c *Collector) Events() []Event { return c.events }
-
-// RaiseOf returns how the label of an emitted event was lifted, if it was.
-func (c *Collector) RaiseOf(e id.ID) (Raise, bool) { r, ok := c.raises[e]; return r, ok }
 
 // Emit implements Tx.
 func (c *Collector) Emit(o Origin, d Draft) (Event, error) {
@@ -166,12 +162,6 @@ func (c *Collector) Emit(o Origin, d Draft) (Event, error) {
 		for _, p := range d.Causes[1:] {
 			e.Parents = append(e.Parents, p.ID)
 		}
-	}
-	if d.Raise.By != "" {
-		if c.raises == nil {
-			c.raises = map[id.ID]Raise{}
-		}
-		c.raises[e.ID] = d.Raise
 	}
 	c.events = append(c.events, e)
 	return e, nil

@@ -58,3 +58,13 @@ func FromMicros(us int64) time.Time {
 	}
 	return time.UnixMicro(us).UTC()
 }
+
+// Stopwatch measures how long something took, on the monotonic clock. It bounds
+// and reports; nothing that is decided or recorded may depend on it.
+type Stopwatch struct{ start time.Time }
+
+// StartStopwatch starts one.
+func StartStopwatch() Stopwatch { return Stopwatch{start: time.Now()} }
+
+// Elapsed returns the time since the start.
+func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.start) }

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/witan-run/witan/internal/kit/id"
+)
+
+// hub tells tails that an account has new events. It carries no event: a tail
+// reads the journal, so what a slow reader missed is never lost.
+type hub struct {
+	mu     sync.Mutex
+	tips   map[id.ID]Tip             // guarded by mu
+	subs   map[id.ID]map[*Watch]bool // guarded by mu
+	closed bool                      // guarded by mu
+	timers chan struct{}
+}
+
+// Tip is the last event of an account.
+type Tip struct{ Epoch, Seq int64 }
+
+// Watch is woken whenever its account has new events.
+type Watch struct {
+	C    chan struct{} // one pending wake-up at the most; closed by the hub
+	hub  *hub
+	acct id.ID
+}
+
+func newHub() *hub {
+	return &hub{tips: map[id.ID]Tip{}, subs: map[id.ID]map[*Watch]bool{}, timers: make(chan struct{}, 1)}
+}
+
+func (h *hub) publish(account id.ID, epoch, seq int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tips[account]; epoch < t.Epoch || epoch == t.Epoch && seq <= t.Seq {
+		return
+	}
+	h.tips[account] = Tip{epoch, seq}
+	for w := range h.subs[account] {
+		select {
+		case w.C <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, ws := range h.subs {
+		for w := range ws {
+			close(w.C)
+		}
+	}
+	clear(h.subs)
+}
+
+// Watch subscribes to an account's commits. Stop it when done.
+func (db *DB) Watch(account id.ID) *Watch {
+	w := &Watch{C: make(chan struct{}, 1), hub: db.hub, acct: account}
+	db.hub.mu.Lock()
+	defer db.hub.mu.Unlock()
+	if db.hub.closed {
+		close(w.C)
+		return w
+	}
+	if db.hub.subs[account] == nil {
+		db.hub.subs[account] = map[*Watch]bool{}
+	}
+	db.hub.subs[account][w] = true
+	return w
+}
+
+// Stop ends the subscription.
+func (w *Watch) Stop() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	delete(w.hub.subs[w.acct], w)
+	if len(w.hub.subs[w.acct]) == 0 {
+		delete(w.hub.subs, w.acct)
+	}
+}
+
+const notifyChannel = "witan_commits"
+
+// listen sends our commits to other nodes and hears of theirs. NOTIFY goes out
+// coalesced on a connection of its own after the commit: inside a write
+// transaction it would serialise every account of the server (experiment F11).
+func (p *pgEngine) listen(ctx context.Context, db *DB) {
+	go p.send(ctx, db) // ends with ctx
+	for ctx.Err() == nil {
+		if err := p.hear(ctx, db); err != nil && ctx.Err() == nil {
+			db.log.WarnContext(ctx, "listening for commits stopped; the poll goes on", slog.Any("error", err))
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+func (p *pgEngine) hear(ctx context.Context, db *DB) error {
+	c, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if _, err := c.Exec(ctx, "LISTEN "+notifyChannel); err != nil {
+		return err
+	}
+	for {
+		if _, err := c.WaitForNotification(ctx); err != nil {
+			return err
+		}
+		db.pollHeads(ctx)
+	}
+}
+
+func (p *pgEngine) send(ctx context.Context, db *DB) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.notify:
+		}
+		p.mu.Lock()
+		clear(p.dirty)
+		p.mu.Unlock()
+		if _, err := p.pool.Exec(ctx, "SELECT pg_notify('"+notifyChannel+"', '')"); err != nil && ctx.Err() == nil {
+			db.log.WarnContext(ctx, "notify other nodes", slog.Any("error", err))
+		}
+		select { // at most one every 2 ms
+		case <-ctx.Done():
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// pollHeads reads the tips of the accounts that somebody here watches.
+func (db *DB) pollHeads(ctx context.Context) {
+	db.hub.mu.Lock()
+	watched := make([][]byte, 0, len(db.hub.subs))
+	for a := range db.hub.subs {
+		watched = append(watched, append([]byte(nil), a[:]...))
+	}
+	db.hub.mu.Unlock()
+	if len(watched) == 0 {
+		return
+	}
+	r, err := db.pg.pool.Query(ctx, "SELECT account_id, epoch, seq FROM journal_heads WHERE account_id = ANY($1)", watched)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	for r.Next() {
+		var a id.ID
+		var t Tip
+		if r.Scan(&a, &t.Epoch, &t.Seq) == nil {
+			db.hub.publish(a, t.Epoch, t.Seq)
+		}
+	}
+}

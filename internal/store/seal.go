@@ -1,0 +1,147 @@
+package store
+
+import (
+	"sync"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/clock"
+	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
+	"github.com/witan-run/witan/internal/kit/secret"
+)
+
+// dataKey is an unwrapped subject key with the key epoch it was read in.
+type dataKey struct {
+	key   *secret.DataKey
+	epoch int64
+}
+
+type keyName struct{ account, subject id.ID }
+
+// keyCache holds unwrapped subject keys. An erasure raises the account's key
+// epoch in journal_heads; the append phase compares and drops what is older,
+// so that no node seals with a key that another node has destroyed.
+type keyCache struct {
+	mu sync.Mutex
+	m  map[keyName]*dataKey // guarded by mu
+}
+
+const maxKeys = 50_000
+
+func newKeyCache() *keyCache { return &keyCache{m: map[keyName]*dataKey{}} }
+
+func (c *keyCache) get(n keyName) *dataKey { c.mu.Lock(); defer c.mu.Unlock(); return c.m[n] }
+
+func (c *keyCache) put(n keyName, k *dataKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.m) >= maxKeys {
+		clear(c.m)
+	}
+	c.m[n] = k
+}
+
+func (c *keyCache) dropAccount(account id.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n := range c.m {
+		if n.account == account {
+			delete(c.m, n)
+		}
+	}
+}
+
+var keySQL = MustQueries(`
+-- name: get_key
+SELECT wrapped FROM subject_keys WHERE account_id = ? AND subject_id = ?
+-- name: add_key
+INSERT INTO subject_keys (account_id, subject_id, wrapped, made_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (account_id, subject_id) DO NOTHING
+-- name: del_key
+DELETE FROM subject_keys WHERE account_id = ? AND subject_id = ?
+`)
+
+func keyAAD(account, subject id.ID) []byte {
+	return append(append([]byte{}, account[:]...), subject[:]...)
+}
+
+// subjectKey returns the data key of a subject; make says whether a missing one
+// is made. epoch is the account's key epoch as read under the head lock.
+func (x *tx) subjectKey(subject id.ID, epoch int64, makeIt bool) (*secret.DataKey, error) {
+	n := keyName{x.Account(), subject}
+	if k := x.newKeys[subject]; k != nil {
+		return k.key, nil
+	}
+	if k := x.db.keys.get(n); k != nil && k.epoch == epoch {
+		return k.key, nil
+	}
+	var wrapped []byte
+	err := keySQL.Row(x, "get_key", []any{x.Account(), subject}, &wrapped)
+	if err == nil {
+		d, err := x.db.keyring.Unwrap(wrapped, keyAAD(x.Account(), subject))
+		if err != nil {
+			return nil, fault.New(fault.Corrupt, "open the data key of subject %s: %w", subject, err)
+		}
+		x.db.keys.put(n, &dataKey{d, epoch})
+		return d, nil
+	}
+	if !fault.Is(err, fault.NotFound) || !makeIt {
+		return nil, err
+	}
+	d, err := x.db.keyring.NewDataKey()
+	if err != nil {
+		return nil, err
+	}
+	if wrapped, err = x.db.keyring.Wrap(d, keyAAD(x.Account(), subject)); err != nil {
+		return nil, err
+	}
+	added, err := keySQL.Exec(x, "add_key", x.Account(), subject, wrapped, clock.Micros(x.Now()))
+	if err != nil {
+		return nil, err
+	}
+	if added == 0 { // another transaction was first
+		return x.subjectKey(subject, epoch, false)
+	}
+	if x.newKeys == nil {
+		x.newKeys = map[id.ID]*dataKey{}
+	}
+	x.newKeys[subject] = &dataKey{d, epoch}
+	return d, nil
+}
+
+// sealBody seals e's encoded body under its subject's key.
+func (x *tx) sealBody(e *event.Event, raw []byte, epoch int64) error {
+	k, err := x.subjectKey(e.Subject, epoch, true)
+	if err != nil {
+		return err
+	}
+	if e.Sealed, err = secret.SealWith(k, x.db.opts.Random, raw, e.ID[:]); err != nil {
+		return err
+	}
+	e.BodyCommit = event.Commit(e.Sealed)
+	return nil
+}
+
+// openBody decrypts and decodes e's body. A destroyed key makes it Erased.
+func (x *tx) openBody(e *event.Event, epoch int64) error {
+	k, err := x.subjectKey(e.Subject, epoch, false)
+	if fault.Is(err, fault.NotFound) {
+		e.Erased = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	raw, err := secret.OpenWith(k, e.Sealed, e.ID[:])
+	if err != nil {
+		return fault.New(fault.Corrupt, "event %d (%s): body does not open: %w", e.Seq, e.ID, err)
+	}
+	return event.DecodeBody(e, raw)
+}
+
+// keepKeys makes the keys of a committed transaction known to later ones.
+func (db *DB) keepKeys(x *tx) {
+	for s, k := range x.newKeys {
+		db.keys.put(keyName{x.Account(), s}, k)
+	}
+}
