@@ -1,0 +1,128 @@
+// Regions re-fetch themselves. One fetch of this page's own address serves all of them
+// (If-None-Match, coalesced to one in 250 ms). A region in which the pointer or the
+// focus is stays as it is and a pill says what is new; a region that this person waits
+// for (data-eager) and a log that only grows (data-flow) are drawn at once.
+import { morph } from "./morph.js";
+
+const COALESCE_MS = 250;
+const SAY_MS = 10_000;
+
+let timer = 0;
+let running = false;
+let again = false;
+let etag = "";
+let fresh = null; // the newest document, kept while regions are busy
+let lastSaid = 0;
+
+export function startRegions() {
+  for (const type of ["mouseout", "focusout"]) {
+    document.addEventListener(type, () => setTimeout(settle, 120), { passive: true });
+  }
+  document.addEventListener("click", (e) => {
+    const pill = e.target.closest("[data-pill]");
+    if (pill) apply(document.getElementById(pill.dataset.pill), true);
+  });
+  const talk = document.querySelector("[data-flow]");
+  if (talk) talk.scrollTop = talk.scrollHeight;
+}
+
+export function markNews() {
+  clearTimeout(timer);
+  timer = setTimeout(refresh, COALESCE_MS);
+}
+
+export async function refresh() {
+  if (running) { again = true; return; }
+  running = true;
+  try {
+    const headers = { Accept: "text/html", "X-Witan-Region": "1" };
+    if (etag) headers["If-None-Match"] = etag;
+    const res = await fetch(location.href, { headers, credentials: "same-origin", cache: "no-store" });
+    if (res.status === 304) return;
+    if (res.redirected || res.status === 401) return location.reload();
+    if (!res.ok) return;
+    etag = res.headers.get("ETag") || "";
+    fresh = new DOMParser().parseFromString(await res.text(), "text/html");
+    say(fresh);
+    settle();
+  } catch {
+    // The stream says in words that the server cannot be reached.
+  } finally {
+    running = false;
+    if (again) { again = false; markNews(); }
+  }
+}
+
+function settle() {
+  if (!fresh) return;
+  for (const el of document.querySelectorAll("[data-region]")) apply(el, false);
+}
+
+function apply(el, forced) {
+  if (!el || !fresh) return;
+  const next = fresh.getElementById(el.id);
+  if (!next) return;
+  const pill = document.querySelector(`[data-pill="${el.id}"]`);
+  if (same(el, next)) { if (pill) pill.hidden = true; return; }
+  if (!forced && busy(el) && !("eager" in el.dataset)) { hold(el, next, pill); return; }
+  const end = "flow" in el.dataset && el.scrollHeight - el.scrollTop - el.clientHeight < 80;
+  const clone = document.importNode(next, true);
+  morph(el, clone);
+  el.dataset.js = "1";
+  if (end) el.scrollTop = el.scrollHeight;
+  if (pill) pill.hidden = true;
+  el.dispatchEvent(new CustomEvent("witan:drawn", { bubbles: true }));
+}
+
+function same(el, next) {
+  return el.innerHTML === next.innerHTML && el.dataset.state === next.dataset.state;
+}
+
+// busy: the pointer or the focus is inside, or a panel is open. An empty list and a log
+// that only grows at its end are never busy: nothing there can move under the pointer.
+function busy(el) {
+  if ("flow" in el.dataset) return el.contains(document.activeElement) && document.activeElement.matches("input,textarea,select");
+  if ("rows" in el.dataset && !el.querySelector("[data-row]")) return false;
+  return el.matches(":hover") || el.contains(document.activeElement) || !!el.querySelector("details[open]");
+}
+
+function hold(el, next, pill) {
+  // Counts may move at once; rows may not.
+  if (el.dataset.state !== undefined && el.dataset.state !== next.dataset.state) {
+    for (const b of el.querySelectorAll("#decision button")) { b.disabled = true; }
+  }
+  if (!pill) return;
+  const text = news(el, next);
+  pill.textContent = text;
+  const key = document.createElement("kbd");
+  key.textContent = "N";
+  pill.append(key);
+  pill.dataset.key = "N";
+  pill.hidden = false;
+}
+
+function news(el, next) {
+  if (!("rows" in el.dataset)) return el.dataset.state !== next.dataset.state ? "Changed. Show it" : "News. Show it";
+  const have = new Set([...el.querySelectorAll("[data-row]")].map((r) => r.dataset.row));
+  const added = [...next.querySelectorAll("[data-row]")].filter((r) => !have.has(r.dataset.row));
+  if (added.length === 0) return "Changed. Show it";
+  const high = added.filter((r) => r.dataset.risk === "high" || r.dataset.risk === "critical").length;
+  return `${added.length} new${high ? `, ${high} high risk` : ""}`;
+}
+
+// One polite sentence in ten seconds at most, and only about what needs a person.
+function say(doc) {
+  const queue = document.getElementById("queue");
+  const next = doc.getElementById("queue");
+  if (!queue || !next) return;
+  const text = news(queue, next);
+  if (/^\d/.test(text)) announce(text.replace(" new", text.startsWith("1 ") ? " new item" : " new items"));
+}
+
+export function announce(text) {
+  const now = Date.now();
+  if (now - lastSaid < SAY_MS) return;
+  lastSaid = now;
+  const box = document.getElementById("announce");
+  if (box) box.textContent = text;
+}
