@@ -41,9 +41,9 @@ VALUES (?, ?, ?, ?, ?, 0, 0, '', '')
 SELECT DISTINCT subscriber FROM deferred WHERE account_id = ? AND stream_id = ?
 -- name: pending postgres
 SELECT DISTINCT subscriber FROM deferred WHERE account_id = ? AND stream_id = ?
--- name: lock_stream postgres
+-- name: lock_stream postgres cross-account
 SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended(encode(?::bytea || ?::bytea, 'hex'), 7))) l
--- name: lock_stream sqlite
+-- name: lock_stream sqlite cross-account
 SELECT 1 WHERE ? IS NOT ?
 `)
 

@@ -193,3 +193,8 @@ func (q *Queries) Each(t event.Tx, name string, args []any, f func(scan func(des
 	}
 	return x.classify(r.Err(), name)
 }
+
+// EngineQueries lists the engine's own named SQL, for the test that prepares it.
+func EngineQueries() []*Queries {
+	return []*Queries{keySQL, appendSQL, workSQL, nodeSQL, timerSQL, readSQL}
+}
