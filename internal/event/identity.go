@@ -22,7 +22,7 @@ type PersonSaved struct {
 type CredentialChanged struct {
 	PersonID id.ID  `json:"personId"`
 	Kind     string `json:"kind"`   // password, passkey, reset_link, setup_link
-	Action   string `json:"action"` // added, removed, used
+	Action   string `json:"action"` // added, removed, renamed, used, withdrawn
 	Name     string `json:"name,omitempty"`
 	By       string `json:"by"`
 }
@@ -31,14 +31,16 @@ type CredentialChanged struct {
 type SessionChanged struct {
 	SessionID id.ID  `json:"sessionId"`
 	PersonID  id.ID  `json:"personId"`
-	Action    string `json:"action"` // started, ended
-	How       string `json:"how"`    // password, passkey, setup, sign_out, expired, restore
+	Action    string `json:"action"` // started, verified, ended
+	How       string `json:"how"`    // password, passkey, setup, reset; ended: sign_out, revoked, replaced, expired, password, disabled, reset, restore
 }
 
-// SignInRefused says that a sign-in failed; the name tried is sealed.
+// SignInRefused says that a sign-in failed. SignIn is empty unless the name
+// belongs to a person: people type passwords into name fields.
 type SignInRefused struct {
 	SignIn string `json:"signIn"`
-	Reason string `json:"reason"` // wrong, limited, disabled
+	How    string `json:"how,omitempty"` // password, passkey, step_up
+	Reason string `json:"reason"`        // wrong, limited (wrong, and it began a lock), disabled, cloned
 }
 
 // TokenChanged says that a personal API token was made or revoked.
@@ -47,8 +49,18 @@ type TokenChanged struct {
 	PersonID id.ID  `json:"personId"`
 	Name     string `json:"name"`
 	Prefix   string `json:"prefix"`
-	Action   string `json:"action"` // created, revoked
+	Narrowed string `json:"narrowed,omitempty"`  // the role it is narrowed to
+	Expires  int64  `json:"expiresAt,omitempty"` // microseconds; 0 means never
+	Action   string `json:"action"`              // created, revoked
 	By       string `json:"by"`
+}
+
+// VaultChanged says that a named secret was stored or deleted. It never holds
+// the secret, nor anything derived from it.
+type VaultChanged struct {
+	Name   string `json:"name"`
+	Action string `json:"action"` // stored, deleted
+	By     string `json:"by"`
 }
 
 // EventType and sealed close the set of payloads.
@@ -58,6 +70,7 @@ func (CredentialChanged) EventType() Type { return "credential.changed" }
 func (SessionChanged) EventType() Type    { return "session.changed" }
 func (SignInRefused) EventType() Type     { return "signin.refused" }
 func (TokenChanged) EventType() Type      { return "token.changed" }
+func (VaultChanged) EventType() Type      { return "vault.changed" }
 
 func (AccountCreated) sealed()    {}
 func (PersonSaved) sealed()       {}
@@ -65,6 +78,7 @@ func (CredentialChanged) sealed() {}
 func (SessionChanged) sealed()    {}
 func (SignInRefused) sealed()     {}
 func (TokenChanged) sealed()      {}
+func (VaultChanged) sealed()      {}
 
 var identityRows = []Row{
 	row[AccountCreated](1, layers(LayerDispatch), classes(ClassIdentity), "An account begins."),
@@ -73,4 +87,5 @@ var identityRows = []Row{
 	row[SessionChanged](1, layers(LayerDispatch), classes(ClassIdentity), "A person signed in or out."),
 	row[SignInRefused](1, layers(LayerDispatch), classes(ClassIdentity), "A sign-in failed."),
 	row[TokenChanged](1, layers(LayerDispatch), classes(ClassIdentity), "A personal API token was made or revoked."),
+	row[VaultChanged](1, layers(LayerDispatch), classes(ClassIdentity), "A named secret was stored or deleted."),
 }
