@@ -71,7 +71,7 @@ race:
 
 .PHONY: torture-short
 torture-short:
-	@$(STAGE) torture 300 env WITAN_TORTURE=short .ci/named TestTorture -timeout 5m
+	@$(STAGE) torture 300 env WITAN_TORTURE=short .ci/torture -timeout 5m
 
 browser: ## drive the console in a real browser
 	@$(STAGE) browser 240 .ci/browser
@@ -82,7 +82,7 @@ fresh:
 # --- beyond CI ------------------------------------------------------------
 
 torture: ## kill -9 and broken disks, at length (TORTURE=short for the bounded one)
-	@WITAN_TORTURE=$(TORTURE) .ci/named TestTorture -timeout 90m
+	@WITAN_TORTURE=$(TORTURE) .ci/torture -timeout 90m
 
 bench: ## the figures beside their limits, with this machine's fsync time
 	@WITAN_BENCH=1 .ci/named TestBench -timeout 60m -p 1
