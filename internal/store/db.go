@@ -61,7 +61,6 @@ type DB struct {
 	voids    *voids
 	hub      *hub
 	commits  atomic.Int64
-	offWork  func(event.Lease) // hand-over of fresh work to this node's workers
 	workHook atomic.Pointer[func([]event.Lease)]
 
 	stop context.CancelFunc
@@ -193,9 +192,6 @@ func (db *DB) newTx(ctx context.Context, account id.ID, ex executor, writable bo
 
 // durable tells the world about a commit: wake-ups, tails, fresh work.
 func (db *DB) durable(x *tx) {
-	for _, e := range x.Events() {
-		_ = e
-	}
 	for _, f := range x.after {
 		f()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
@@ -16,23 +17,23 @@ import (
 type hub struct {
 	mu     sync.Mutex
 	tips   map[id.ID]Tip             // guarded by mu
-	subs   map[id.ID]map[*Watch]bool // guarded by mu
+	subs   map[id.ID]map[*watch]bool // guarded by mu
 	closed bool                      // guarded by mu
 	timers chan struct{}
 }
 
 // Tip is the last event of an account.
-type Tip struct{ Epoch, Seq int64 }
+type Tip = bus.Tip
 
-// Watch is woken whenever its account has new events.
-type Watch struct {
-	C    chan struct{} // one pending wake-up at the most; closed by the hub
+// watch is woken whenever its account has new events; it implements bus.Watch.
+type watch struct {
+	c    chan struct{} // one pending wake-up at the most; closed by the hub
 	hub  *hub
 	acct id.ID
 }
 
 func newHub() *hub {
-	return &hub{tips: map[id.ID]Tip{}, subs: map[id.ID]map[*Watch]bool{}, timers: make(chan struct{}, 1)}
+	return &hub{tips: map[id.ID]Tip{}, subs: map[id.ID]map[*watch]bool{}, timers: make(chan struct{}, 1)}
 }
 
 func (h *hub) publish(account id.ID, epoch, seq int64) {
@@ -44,7 +45,7 @@ func (h *hub) publish(account id.ID, epoch, seq int64) {
 	h.tips[account] = Tip{epoch, seq}
 	for w := range h.subs[account] {
 		select {
-		case w.C <- struct{}{}:
+		case w.c <- struct{}{}:
 		default:
 		}
 	}
@@ -56,30 +57,33 @@ func (h *hub) close() {
 	h.closed = true
 	for _, ws := range h.subs {
 		for w := range ws {
-			close(w.C)
+			close(w.c)
 		}
 	}
 	clear(h.subs)
 }
 
 // Watch subscribes to an account's commits. Stop it when done.
-func (db *DB) Watch(account id.ID) *Watch {
-	w := &Watch{C: make(chan struct{}, 1), hub: db.hub, acct: account}
+func (db *DB) Watch(account id.ID) bus.Watch {
+	w := &watch{c: make(chan struct{}, 1), hub: db.hub, acct: account}
 	db.hub.mu.Lock()
 	defer db.hub.mu.Unlock()
 	if db.hub.closed {
-		close(w.C)
+		close(w.c)
 		return w
 	}
 	if db.hub.subs[account] == nil {
-		db.hub.subs[account] = map[*Watch]bool{}
+		db.hub.subs[account] = map[*watch]bool{}
 	}
 	db.hub.subs[account][w] = true
 	return w
 }
 
+// Wake implements bus.Watch.
+func (w *watch) Wake() <-chan struct{} { return w.c }
+
 // Stop ends the subscription.
-func (w *Watch) Stop() {
+func (w *watch) Stop() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	delete(w.hub.subs[w.acct], w)

@@ -124,12 +124,16 @@ func (l *lane) batch(first *job) {
 		return
 	}
 	var ms []*member
+	ahead := map[voidKey]bool{} // streams are the account's own: ids never repeat across accounts
 	for j := first; j != nil; {
 		if err := j.ctx.Err(); err != nil {
 			j.done <- err
 		} else {
-			m := l.turn(j, ex)
+			m := l.turn(j, ex, ahead)
 			ms = append(ms, m)
+			for _, d := range m.tx.deferred {
+				ahead[voidKey{d.subscriber, m.tx.Events()[d.index].Stream}] = true
+			}
 			if m.tx.wrote && m.err != nil || m.tx.fatal != nil || isReaction(m.err) {
 				l.void(ms, m)
 				return
@@ -161,9 +165,9 @@ func (l *lane) batch(first *job) {
 }
 
 // turn runs one closure inside the open transaction.
-func (l *lane) turn(j *job, ex executor) *member {
+func (l *lane) turn(j *job, ex executor, ahead map[voidKey]bool) *member {
 	x := l.db.newTx(context.Background(), j.account, ex, true)
-	x.tries = j.skip
+	x.tries, x.ahead = j.skip, ahead
 	m := &member{job: j, tx: x}
 	m.err = l.db.runMember(x, j.f)
 	if m.err == nil && x.fatal != nil {
@@ -317,7 +321,7 @@ func (l *lane) single(j *job, err error) {
 			err = berr
 			continue
 		}
-		m = l.turn(j, ex)
+		m = l.turn(j, ex, nil)
 		err = m.err
 		if err == nil {
 			if heads, err = l.appendAll([]*member{m}); err == nil {

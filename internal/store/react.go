@@ -85,7 +85,7 @@ func (db *DB) runReactions(x *tx) error {
 		}
 		for _, sub := range subs {
 			k := voidKey{sub, e.Stream}
-			if x.depth[i] >= maxDepth || x.tries[k] || x.pending[k] || db.voids.routerFirst(k) {
+			if x.depth[i] >= maxDepth || x.tries[k] || x.pending[k] || x.ahead[k] || db.voids.routerFirst(k) {
 				x.deferred = append(x.deferred, deferral{sub, i})
 				if x.pending == nil {
 					x.pending = map[voidKey]bool{}

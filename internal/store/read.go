@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
@@ -183,14 +184,8 @@ func mergeBySeq(a, b []event.Event) []event.Event {
 	return append(append(out, a...), b...)
 }
 
-// Mark is what a tail sends of an event: enough to know what to read again.
-type Mark struct {
-	Seq         int64
-	ID          id.ID
-	Type        event.Type
-	Stream      id.ID
-	Correlation id.ID
-}
+// Mark is what a tail sends of an event.
+type Mark = bus.Mark
 
 // MarksAfter reads up to limit marks after a seq. It opens no body.
 func MarksAfter(t event.Tx, after int64, limit int) (out []Mark, err error) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
-	"github.com/witan-run/witan/internal/kit/id"
 )
 
 var timerSQL = MustQueries(`
@@ -36,24 +36,16 @@ func CancelTimer(t event.Tx, kind, key string) error {
 	return err
 }
 
-// DueTimer is a timer whose moment has come.
-type DueTimer struct {
-	Account id.ID
-	Kind    string
-	Key     string
-	DueAt   time.Time
-}
-
 // DueTimers lists timers that are due by the database's clock, over all
 // accounts, and when the next one is due (zero if none).
-func (db *DB) DueTimers(ctx context.Context, limit int) (due []DueTimer, next time.Time, now time.Time, err error) {
+func (db *DB) DueTimers(ctx context.Context, limit int) (due []bus.DueTimer, next, now time.Time, err error) {
 	err = db.View(ctx, system, func(t event.Tx) error {
 		var err error
 		if now, err = DBNow(t); err != nil {
 			return err
 		}
 		if err := nodeSQL.Each(t, "due", []any{clock.Micros(now), limit}, func(scan func(...any) error) error {
-			var d DueTimer
+			var d bus.DueTimer
 			var us int64
 			if err := scan(&d.Account, &d.Kind, &d.Key, &us); err != nil {
 				return err
@@ -76,7 +68,7 @@ func (db *DB) DueTimers(ctx context.Context, limit int) (due []DueTimer, next ti
 
 // Fire turns a due timer into its event, exactly once: whoever removes the row
 // says it. It reports false if somebody else was first or the timer was moved.
-func (db *DB) Fire(ctx context.Context, d DueTimer, o event.Origin) (fired bool, err error) {
+func (db *DB) Fire(ctx context.Context, d bus.DueTimer, o event.Origin) (fired bool, err error) {
 	err = db.Do(ctx, d.Account, func(t event.Tx) error {
 		n, err := timerSQL.Exec(t, "take_timer", d.Account, d.Kind, d.Key, clock.Micros(d.DueAt))
 		if err != nil {
