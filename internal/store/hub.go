@@ -42,7 +42,7 @@ func (h *hub) publish(account id.ID, epoch, seq int64) {
 	if t := h.tips[account]; epoch < t.Epoch || epoch == t.Epoch && seq <= t.Seq {
 		return
 	}
-	h.tips[account] = Tip{epoch, seq}
+	h.tips[account] = Tip{Epoch: epoch, Seq: seq}
 	for w := range h.subs[account] {
 		select {
 		case w.c <- struct{}{}:

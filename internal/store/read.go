@@ -214,5 +214,5 @@ func HeadOf(t event.Tx) (tip Tip, hash [32]byte, err error) {
 	if fault.Is(err, fault.NotFound) {
 		return Tip{Epoch: 1}, hash, nil
 	}
-	return Tip{h.epoch, h.seq}, h.hash, err
+	return Tip{Epoch: h.epoch, Seq: h.seq}, h.hash, err
 }

@@ -29,6 +29,7 @@ type tx struct {
 	newKeys    map[id.ID]*dataKey // subject keys made in this transaction
 	tries      map[voidKey]bool   // reactions to leave to the router in this run
 	pending    map[voidKey]bool   // (subscriber, stream) with older events waiting
+	ahead      map[voidKey]bool   // the same, of members before this one in the lane batch
 }
 
 // deferral is a reaction that the router runs after the commit.
