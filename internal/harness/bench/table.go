@@ -126,7 +126,7 @@ func (t *Table) Print(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s\n", h)
 	}
 	tab := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	fmt.Fprint(tab, "  figure\tmeasured\tlimit\tok\t\n")
+	lines := []string{"  figure\tmeasured\tlimit\tok\t\n"}
 	for _, r := range t.rows {
 		verdict := "yes"
 		switch {
@@ -135,7 +135,10 @@ func (t *Table) Print(w io.Writer) error {
 		case !r.limit.Holds(r.measured):
 			verdict = "NO"
 		}
-		fmt.Fprintf(tab, "  %s\t%s%s\t%s\t%s\t%s\n", r.name, number(r.measured), r.unit, r.limit.text(r.unit), verdict, r.note)
+		lines = append(lines, fmt.Sprintf("  %s\t%s%s\t%s\t%s\t%s\n", r.name, number(r.measured), r.unit, r.limit.text(r.unit), verdict, r.note))
+	}
+	if _, err := io.WriteString(tab, strings.Join(lines, "")); err != nil {
+		return fmt.Errorf("print table: %w", err)
 	}
 	if err := tab.Flush(); err != nil {
 		return fmt.Errorf("print table: %w", err)

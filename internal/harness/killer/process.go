@@ -56,7 +56,7 @@ func Start(cfg Config, arms ...failpoint.Arm) (*Process, error) {
 		cfg: cfg, started: time.Now(),
 		exited: make(chan struct{}), first: make(chan struct{}), steps: map[string]int{},
 	}
-	p.cmd = exec.Command(cfg.Command[0], cfg.Command[1:]...)
+	p.cmd = exec.Command(cfg.Command[0], cfg.Command[1:]...) //nolint:noctx // a life is ended by Kill or Stop only
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = cfg.Dir, cfg.Output, cfg.Output
 	p.cmd.ExtraFiles = []*os.File{w} // descriptor 3 in the child
 	p.cmd.Env = append(append(os.Environ(), cfg.Env...), failpoint.Env+"="+failpoint.Spec(arms...), failpoint.FDEnv+"=3")

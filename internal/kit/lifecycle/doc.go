@@ -14,7 +14,7 @@
 //  4. A panic in a service is a failure that carries the service's name and the
 //     stack; it never takes the process down past the others' Stop.
 //  5. A service that returns before it was told to stop has failed, also with a
-//     nil error, unless it returns Finished: silence is not health.
+//     nil error, unless it returns ErrFinished: silence is not health.
 //  6. Stop waits for each service, but not for ever, and names those that hang.
 //
 // Duties of a service: return soon after its context is done; do not return

@@ -127,7 +127,7 @@ func (g *Group) run(ctx context.Context, m *member) {
 		g.log.ErrorContext(ctx, "service panicked", "service", m.name, "value", fmt.Sprint(crash.Value), "stack", string(crash.Stack))
 	case told && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
 		return
-	case errors.Is(err, Finished):
+	case errors.Is(err, ErrFinished):
 		return
 	case err == nil:
 		err = ErrReturned

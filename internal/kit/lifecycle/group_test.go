@@ -142,7 +142,7 @@ func TestReturningEarlyIsAFailureUnlessFinished(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGroup(Options{})
-		g.Add("importer", Func(func(context.Context) error { return Finished }))
+		g.Add("importer", Func(func(context.Context) error { return ErrFinished }))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begin := time.Now()

@@ -29,9 +29,9 @@ type Func func(ctx context.Context) error
 // Run implements Service.
 func (f Func) Run(ctx context.Context) error { return f(ctx) }
 
-// Finished is returned by a service that has nothing left to do. The group goes
+// ErrFinished is returned by a service that has nothing left to do. The group goes
 // on without it.
-var Finished = errors.New("finished")
+var ErrFinished = errors.New("finished")
 
 // ErrReturned is the failure of a service that returned nil without being told
 // to stop.
