@@ -88,6 +88,9 @@ func (*Store) GetAttachment(tx event.Tx, digest string) (channel.Attached, error
 	var label string
 	err := q.Row(tx, "get_attachment", []any{tx.Account(), digest},
 		&a.Digest, &a.MessageID, &a.Place, &a.ThreadID, &a.Person, &a.Subject, &a.Name, &a.Type, &a.Size, &label)
+	if fault.Is(err, fault.NotFound) {
+		return a, fault.New(fault.NotFound, "no message holds this file").On("digest")
+	}
 	if err == nil {
 		a.Label, err = event.ParseLabel(label)
 	}
