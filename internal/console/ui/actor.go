@@ -1,5 +1,7 @@
 package ui
 
+import "strings"
+
 // ActorKind says what acts; each kind has its own shape.
 type ActorKind string
 
@@ -25,25 +27,15 @@ func (a Actor) initials() string {
 	if a.Initials != "" {
 		return a.Initials
 	}
-	out := make([]rune, 0, 2)
-	start := true
-	for _, r := range a.Name {
-		switch {
-		case r == ' ' || r == '-' || r == '.':
-			start = true
-		case start && len(out) < 2:
-			out = append(out, upper(r))
-			start = false
-		}
+	words := strings.FieldsFunc(a.Name, func(r rune) bool { return r == ' ' || r == '-' || r == '.' })
+	if len(words) == 0 {
+		return ""
 	}
-	return string(out)
-}
-
-func upper(r rune) rune {
-	if r >= 'a' && r <= 'z' {
-		return r - 'a' + 'A'
+	first := []rune(words[0])
+	if len(words) == 1 {
+		return strings.ToUpper(string(first[:min(2, len(first))]))
 	}
-	return r
+	return strings.ToUpper(string(first[:1]) + string([]rune(words[len(words)-1])[:1]))
 }
 
 func (a Actor) icon() string {

@@ -75,6 +75,21 @@ func offReason(why string) string {
 	return why
 }
 
+// calm takes the amber off the history of a card that no longer asks.
+func calm(in []Step, open bool) []Step {
+	if open {
+		return in
+	}
+	out := make([]Step, len(in))
+	copy(out, in)
+	for i := range out {
+		if out[i].Status == StatusNeed {
+			out[i].Status = StatusDone
+		}
+	}
+	return out
+}
+
 // ruleStatus keeps amber for a rule that asks now.
 func ruleStatus(a Approval) Status {
 	if a.open() {

@@ -81,6 +81,9 @@ func plural(n int, one, many string) string {
 	return many
 }
 
+// lines counts lines of text.
+func lines(text string) int { return strings.Count(text, "\n") + 1 }
+
 // short shows both ends of a digest. The full text is always in the form that binds the
 // decision and in the element's title, so nothing that runs is cut.
 func short(digest string) string {

@@ -38,6 +38,19 @@ func (p Place) icon() string {
 	return "info"
 }
 
+// key is the letter after G that goes there.
+func (p Place) key() string {
+	switch p {
+	case PlaceInbox:
+		return "I"
+	case PlaceChat:
+		return "C"
+	case PlaceJournal:
+		return "J"
+	}
+	return ""
+}
+
 // PlaceLink is one line of the sidebar.
 type PlaceLink struct {
 	Place Place

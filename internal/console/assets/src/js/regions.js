@@ -23,7 +23,8 @@ export function startRegions() {
     if (pill) apply(document.getElementById(pill.dataset.pill), true);
   });
   const talk = document.querySelector("[data-flow]");
-  if (talk) talk.scrollTop = talk.scrollHeight;
+  if (talk && getComputedStyle(talk).overflowY === "auto") talk.scrollTop = talk.scrollHeight;
+  else if (talk && document.querySelector("#app[data-view=object]")) window.scrollTo(0, document.documentElement.scrollHeight);
 }
 
 export function markNews() {
