@@ -91,6 +91,12 @@ func sideways() map[string][]string {
 // testsReachUp are the packages that an external test may import from anywhere.
 func testsReachUp() []string { return []string{"store/storetest", "llm/script", "llm/llmtest"} }
 
+// testsReachDown lists the children that tests of a parent may import: they
+// prove generated files fresh by making them again.
+func testsReachDown() map[string][]string {
+	return map[string][]string{"console/assets": {"console/assets/bundle"}}
+}
+
 // cmdImports is what a command may import of ours.
 func cmdImports() []string { return []string{"app", "app/*", "api/client", "kit/*"} }
 
