@@ -83,7 +83,7 @@ function press(b) {
   if ("focusOnly" in b.dataset) return b.focus();
   if (b.matches("input")) return b.focus();
   b.click();
-  if (b.matches("summary")) setTimeout(() => b.parentElement.querySelector("[data-autofocus],textarea,input:not([type=hidden])")?.focus(), 0);
+  if (b.matches("summary")) setTimeout(() => (b.parentElement.querySelector("[data-autofocus]") || b.parentElement.querySelector("textarea,input:not([type=hidden])"))?.focus(), 0);
 }
 
 function escape(e) {

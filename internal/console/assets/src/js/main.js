@@ -8,8 +8,8 @@ import { startForms } from "./forms.js";
 import { startRing } from "./ring.js";
 import { startDots } from "./dots.js";
 
+startRegions(); // first: it remembers the page as the server drew it
 startForms();
-startRegions();
 startKeys();
 startRing();
 startDots();

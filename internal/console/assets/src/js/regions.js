@@ -13,8 +13,10 @@ let again = false;
 let etag = "";
 let fresh = null; // the newest document, kept while regions are busy
 let lastSaid = 0;
+const drawn = new WeakMap(); // each region as the server last drew it
 
 export function startRegions() {
+  for (const el of document.querySelectorAll("[data-region]")) drawn.set(el, source(el));
   for (const type of ["mouseout", "focusout"]) {
     document.addEventListener(type, () => setTimeout(settle, 120), { passive: true });
   }
@@ -68,6 +70,7 @@ function apply(el, forced) {
   if (!forced && busy(el) && !("eager" in el.dataset)) { hold(el, next, pill); return; }
   const end = "flow" in el.dataset && el.scrollHeight - el.scrollTop - el.clientHeight < 80;
   const clone = document.importNode(next, true);
+  drawn.set(el, source(next));
   morph(el, clone);
   el.dataset.js = "1";
   if (end) el.scrollTop = el.scrollHeight;
@@ -76,7 +79,12 @@ function apply(el, forced) {
 }
 
 function same(el, next) {
-  return el.innerHTML === next.innerHTML && el.dataset.state === next.dataset.state;
+  return drawn.get(el) === source(next);
+}
+
+// source is what the server said; the page itself is changed by keys and forms.
+function source(el) {
+  return (el.dataset.state || "") + el.innerHTML;
 }
 
 // busy: the pointer or the focus is inside, or a panel is open. An empty list and a log
