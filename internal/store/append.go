@@ -69,14 +69,14 @@ func (x *tx) finish(h *head, hasher *event.Hasher) error {
 	}
 	for i := range evs {
 		e := &evs[i]
-		if err := x.sealBody(e, x.raw[i], h.keyEpoch); err != nil {
+		if e.RecordedAt.Before(h.recorded) { // the clock went back: the journal's does not
+			e.RecordedAt = h.recorded
+		}
+		if err := x.sealBody(e, x.raw[i], h); err != nil {
 			return err
 		}
 		h.seq++
 		e.Seq = h.seq
-		if e.RecordedAt.Before(h.recorded) { // the clock went back: the journal's does not
-			e.RecordedAt = h.recorded
-		}
 		h.recorded = e.RecordedAt
 		e.Hash = hasher.Chain(x.Account(), h.hash, e)
 		h.hash = e.Hash

@@ -77,6 +77,9 @@ func dests(in []any) []any {
 type sqliteExec struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	// inject, set by tests only, makes a statement fail as a driver would:
+	// before it ran, or (after) once it had run.
+	inject func(text string) (before, after error)
 }
 
 func (e *sqliteExec) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
@@ -92,6 +95,18 @@ func (e *sqliteExec) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (e *sqliteExec) exec(ctx context.Context, text string, args []any) (int64, error) {
+	if e.inject == nil {
+		return e.plainExec(ctx, text, args)
+	}
+	before, after := e.inject(text)
+	if before != nil {
+		return 0, before
+	}
+	n, err := e.plainExec(ctx, text, args)
+	return n, errors.Join(err, after)
+}
+
+func (e *sqliteExec) plainExec(ctx context.Context, text string, args []any) (int64, error) {
 	s, err := e.stmt(ctx, text)
 	if err != nil {
 		return 0, err

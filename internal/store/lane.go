@@ -144,9 +144,15 @@ func (l *lane) batch(first *job) {
 		}
 		j = l.next()
 	}
-	if len(ms) == 0 {
+	if !anyWrite(ms) { // refusals and looks only: nothing to make durable
 		if err := l.eng.rollback(); err != nil {
 			l.eng.discard()
+		}
+		for _, m := range ms {
+			m.job.done <- m.err
+			if m.err == nil {
+				l.db.durable(m.tx)
+			}
 		}
 		return
 	}
@@ -162,6 +168,15 @@ func (l *lane) batch(first *job) {
 		return
 	}
 	l.acknowledge(ms, heads)
+}
+
+func anyWrite(ms []*member) bool {
+	for _, m := range ms {
+		if m.tx.wrote || m.err == nil && len(m.tx.Events()) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // turn runs one closure inside the open transaction.
@@ -384,3 +399,7 @@ func (q *fair) pop() *job {
 	}
 	return j
 }
+
+// keysChanged drops the cached tip of an account whose key epoch or epoch was
+// changed by a member. It runs on the lane's goroutine, from an after-commit hook.
+func (l *lane) keysChanged(account id.ID) { delete(l.heads, account) }

@@ -142,8 +142,9 @@ func migrate(ctx context.Context, db *sql.DB, d Dialect, log *slog.Logger) error
 	return nil
 }
 
-// directives returns the classification comments of all migrations.
-func directives() (structural map[string]bool, erasable []Erasable, own map[string]string, err error) {
+// Directives returns the classification comments of all migrations: structural
+// columns, what an erasure does, and tables whose text people wrote of themselves.
+func Directives() (structural map[string]bool, erasable []Erasable, own map[string]string, err error) {
 	structural, own = map[string]bool{}, map[string]string{}
 	names, err := fs.Glob(migrationFS, "migrations/*.sql")
 	if err != nil {

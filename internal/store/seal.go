@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"time"
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
@@ -14,6 +15,9 @@ import (
 type dataKey struct {
 	key   *secret.DataKey
 	epoch int64
+	// madeAt is later than every event recorded before the key was made: an
+	// older event was sealed under a key that an erasure destroyed.
+	madeAt time.Time
 }
 
 type keyName struct{ account, subject id.ID }
@@ -53,7 +57,7 @@ func (c *keyCache) dropAccount(account id.ID) {
 
 var keySQL = MustQueries(`
 -- name: get_key
-SELECT wrapped FROM subject_keys WHERE account_id = ? AND subject_id = ?
+SELECT wrapped, made_at FROM subject_keys WHERE account_id = ? AND subject_id = ?
 -- name: add_key
 INSERT INTO subject_keys (account_id, subject_id, wrapped, made_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (account_id, subject_id) DO NOTHING
@@ -65,57 +69,72 @@ func keyAAD(account, subject id.ID) []byte {
 	return append(append([]byte{}, account[:]...), subject[:]...)
 }
 
-// subjectKey returns the data key of a subject; make says whether a missing one
-// is made. epoch is the account's key epoch as read under the head lock.
-func (x *tx) subjectKey(subject id.ID, epoch int64, makeIt bool) (*secret.DataKey, error) {
+// knownKey returns the data key of a subject, NotFound if there is none. epoch
+// is the account's key epoch as read with the head row.
+func (x *tx) knownKey(subject id.ID, epoch int64) (*dataKey, error) {
 	n := keyName{x.Account(), subject}
 	if k := x.newKeys[subject]; k != nil {
-		return k.key, nil
+		return k, nil
 	}
 	if k := x.db.keys.get(n); k != nil && k.epoch == epoch {
-		return k.key, nil
+		return k, nil
 	}
 	var wrapped []byte
-	err := keySQL.Row(x, "get_key", []any{x.Account(), subject}, &wrapped)
-	if err == nil {
-		d, err := x.db.keyring.Unwrap(wrapped, keyAAD(x.Account(), subject))
-		if err != nil {
-			return nil, fault.New(fault.Corrupt, "open the data key of subject %s: %w", subject, err)
-		}
-		x.db.keys.put(n, &dataKey{d, epoch})
-		return d, nil
-	}
-	if !fault.Is(err, fault.NotFound) || !makeIt {
+	var made int64
+	if err := keySQL.Row(x, "get_key", []any{x.Account(), subject}, &wrapped, &made); err != nil {
 		return nil, err
+	}
+	d, err := x.db.keyring.Unwrap(wrapped, keyAAD(x.Account(), subject))
+	if err != nil {
+		return nil, fault.New(fault.Corrupt, "open the data key of subject %s: %w", subject, err)
+	}
+	k := &dataKey{d, epoch, clock.FromMicros(made)}
+	x.db.keys.put(n, k)
+	return k, nil
+}
+
+// sealingKey returns the data key of a subject and makes it if there is none.
+func (x *tx) sealingKey(subject id.ID, h *head) (*dataKey, error) {
+	k, err := x.knownKey(subject, h.keyEpoch)
+	if !fault.Is(err, fault.NotFound) {
+		return k, err
+	}
+	made := x.Now()
+	if !made.After(h.recorded) {
+		made = h.recorded.Add(time.Microsecond)
 	}
 	d, err := x.db.keyring.NewDataKey()
 	if err != nil {
 		return nil, err
 	}
-	if wrapped, err = x.db.keyring.Wrap(d, keyAAD(x.Account(), subject)); err != nil {
+	wrapped, err := x.db.keyring.Wrap(d, keyAAD(x.Account(), subject))
+	if err != nil {
 		return nil, err
 	}
-	added, err := keySQL.Exec(x, "add_key", x.Account(), subject, wrapped, clock.Micros(x.Now()))
+	added, err := keySQL.Exec(x, "add_key", x.Account(), subject, wrapped, clock.Micros(made))
 	if err != nil {
 		return nil, err
 	}
 	if added == 0 { // another transaction was first
-		return x.subjectKey(subject, epoch, false)
+		return x.knownKey(subject, h.keyEpoch)
 	}
 	if x.newKeys == nil {
 		x.newKeys = map[id.ID]*dataKey{}
 	}
-	x.newKeys[subject] = &dataKey{d, epoch}
-	return d, nil
+	x.newKeys[subject] = &dataKey{d, h.keyEpoch, made}
+	return x.newKeys[subject], nil
 }
 
 // sealBody seals e's encoded body under its subject's key.
-func (x *tx) sealBody(e *event.Event, raw []byte, epoch int64) error {
-	k, err := x.subjectKey(e.Subject, epoch, true)
+func (x *tx) sealBody(e *event.Event, raw []byte, h *head) error {
+	k, err := x.sealingKey(e.Subject, h)
 	if err != nil {
 		return err
 	}
-	if e.Sealed, err = secret.SealWith(k, x.db.opts.Random, raw, e.ID[:]); err != nil {
+	if e.RecordedAt.Before(k.madeAt) {
+		e.RecordedAt = k.madeAt
+	}
+	if e.Sealed, err = secret.SealWith(k.key, x.db.opts.Random, raw, e.ID[:]); err != nil {
 		return err
 	}
 	e.BodyCommit = event.Commit(e.Sealed)
@@ -124,15 +143,15 @@ func (x *tx) sealBody(e *event.Event, raw []byte, epoch int64) error {
 
 // openBody decrypts and decodes e's body. A destroyed key makes it Erased.
 func (x *tx) openBody(e *event.Event, epoch int64) error {
-	k, err := x.subjectKey(e.Subject, epoch, false)
-	if fault.Is(err, fault.NotFound) {
+	k, err := x.knownKey(e.Subject, epoch)
+	if fault.Is(err, fault.NotFound) || err == nil && e.RecordedAt.Before(k.madeAt) {
 		e.Erased = true
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	raw, err := secret.OpenWith(k, e.Sealed, e.ID[:])
+	raw, err := secret.OpenWith(k.key, e.Sealed, e.ID[:])
 	if err != nil {
 		return fault.New(fault.Corrupt, "event %d (%s): body does not open: %w", e.Seq, e.ID, err)
 	}

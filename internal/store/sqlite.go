@@ -35,7 +35,8 @@ type sqliteEngine struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 
-	ex *sqliteExec // the lane's connection; only the lane's goroutine
+	ex     *sqliteExec // the lane's connection; only the lane's goroutine
+	inject func(text string) (before, after error)
 
 	mu       sync.Mutex
 	deferred map[id.ID]int // rows of deferred per account; guarded by mu
@@ -164,7 +165,7 @@ func (e *sqliteEngine) begin() (executor, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.ex = &sqliteExec{conn: c, stmts: map[string]*sql.Stmt{}}
+		e.ex = &sqliteExec{conn: c, stmts: map[string]*sql.Stmt{}, inject: e.inject}
 	}
 	if _, err := e.ex.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return nil, err
@@ -267,8 +268,17 @@ func (e *sqliteEngine) boundWAL() {
 		return
 	}
 	e.walPages.Store(0)
-	if _, err := e.ex.exec(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil); err != nil {
-		e.discard()
+	ctx := context.Background()
+	for _, p := range []string{"PRAGMA busy_timeout(0)", "PRAGMA wal_checkpoint(RESTART)", "PRAGMA busy_timeout(5000)"} {
+		// A reader of an old snapshot (a backup) makes it busy: then the next round tries again.
+		if r, err := e.ex.query(ctx, p, nil); err == nil {
+			for r.Next() {
+			}
+			r.Close()
+		} else {
+			e.discard()
+			return
+		}
 	}
 }
 

@@ -1,0 +1,324 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"modernc.org/sqlite"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/secret"
+)
+
+// backupFormat is the number of the folder layout; restore refuses a newer one.
+const backupFormat = 1
+
+const (
+	manifestFile = "manifest.json"
+	keyringFile  = "keyring"
+)
+
+// BackupManifest describes a backup folder; it is signed with the checkpoint key.
+type BackupManifest struct {
+	Format    int               `json:"format"`
+	Engine    string            `json:"engine"`
+	At        time.Time         `json:"at"`
+	Files     map[string]string `json:"files"` // name to SHA-256 in hex
+	Heads     []Checkpoint      `json:"heads"`
+	Signature string            `json:"signature,omitempty"`
+}
+
+// Backup writes an online backup into a new folder: the database as of one
+// moment, the keyring, and the folders in extra (blobs, files). Work goes on
+// meanwhile. A folder that is not complete has no manifest and is refused by
+// Restore.
+func (db *DB) Backup(ctx context.Context, dir string, extra map[string]string) (m BackupManifest, err error) {
+	if _, err := os.Stat(dir); err == nil {
+		return m, fault.New(fault.Conflict, "%s exists already", filepath.Base(dir)).On("to").WithFix("name a folder that does not exist")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return m, fault.New(fault.Unavailable, "make the backup folder: %w", err).On("to")
+	}
+	m = BackupManifest{Format: backupFormat, Engine: db.dialect.String(), At: db.clock.Now(), Files: map[string]string{}}
+	if err := db.keyring.Export(filepath.Join(dir, keyringFile)); err != nil {
+		return m, fault.Wrap(fault.Unavailable, err, "copy the keyring")
+	}
+	if db.lite != nil {
+		err = db.lite.backup(ctx, filepath.Join(dir, dbFile))
+	} else {
+		err = db.pg.backup(ctx, dir)
+	}
+	if err != nil {
+		return m, fault.Wrap(fault.Unavailable, err, "copy the database")
+	}
+	for name, from := range extra {
+		if err := copyTree(ctx, from, filepath.Join(dir, name)); err != nil {
+			return m, fault.Wrap(fault.Unavailable, err, "copy "+name)
+		}
+	}
+	if m.Heads, err = db.heads(ctx); err != nil {
+		return m, err
+	}
+	return m, db.sealManifest(dir, &m)
+}
+
+// heads signs the tip of every account, for the manifest.
+func (db *DB) heads(ctx context.Context) (out []Checkpoint, err error) {
+	accounts, err := Accounts(ctx, db)
+	for _, a := range accounts {
+		c := Checkpoint{Account: a, At: db.clock.Now()}
+		if err = db.View(ctx, a, func(t event.Tx) error {
+			tip, hash, err := HeadOf(t)
+			c.Epoch, c.Seq, c.Hash = tip.Epoch, tip.Seq, hash
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if c.Signature, err = db.keyring.Sign(secret.PurposeCheckpoint, c.message()); err != nil {
+			return nil, err
+		}
+		keys := db.keyring.PublicKeys(secret.PurposeCheckpoint)
+		c.Key = keys[len(keys)-1]
+		out = append(out, c)
+	}
+	return out, err
+}
+
+func (db *DB) sealManifest(dir string, m *BackupManifest) error {
+	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, p)
+		m.Files[filepath.ToSlash(rel)], err = fileDigest(p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	body, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	sig, err := db.keyring.Sign(secret.PurposeCheckpoint, body)
+	if err != nil {
+		return err
+	}
+	m.Signature = hex.EncodeToString(sig)
+	body, err = json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	return writeDurably(filepath.Join(dir, manifestFile), body)
+}
+
+func writeDurably(path string, b []byte) error {
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// copyTree copies regular files; anything else (a link, a device) is refused,
+// because a restore would follow it.
+func copyTree(ctx context.Context, from, to string) error {
+	if _, err := os.Stat(from); os.IsNotExist(err) {
+		return nil
+	}
+	return filepath.WalkDir(from, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(from, p)
+		dst := filepath.Join(to, rel)
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(dst, 0o700)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		return copyFile(p, dst)
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Sync()
+	}
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// backup copies the file page by page from one read snapshot; the lane goes on.
+func (e *sqliteEngine) backup(ctx context.Context, path string) error {
+	c, err := e.readers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Holding the snapshot keeps the copy from starting over at each commit.
+	if _, err := c.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
+		return err
+	}
+	defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	var n int
+	if err := c.QueryRowContext(ctx, "SELECT count(*) FROM journal_heads").Scan(&n); err != nil {
+		return err
+	}
+	return c.Raw(func(dc any) error {
+		b, err := dc.(interface {
+			NewBackup(string) (*sqlite.Backup, error)
+		}).NewBackup(path)
+		if err != nil {
+			return err
+		}
+		for more := true; more; {
+			if err := ctx.Err(); err != nil {
+				_ = b.Finish()
+				return err
+			}
+			if more, err = b.Step(256); err != nil {
+				_ = b.Finish()
+				return err
+			}
+		}
+		return b.Finish()
+	})
+}
+
+// pgTables lists the tables of a backup, in an order that a restore can load.
+func pgTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	r, err := tx.Query(ctx, `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('goose_db_version', 'nodes') ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	names, err := pgx.CollectRows(r, pgx.RowTo[string])
+	slices.Sort(names)
+	return names, err
+}
+
+const copySuffix = ".copy"
+
+// backup copies every table from one repeatable-read snapshot. The bulk of the
+// journal does not change any more, so the snapshot is short next to its size.
+func (p *pgEngine) backup(ctx context.Context, dir string) error {
+	tx, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	names, err := pgTables(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		f, err := os.OpenFile(filepath.Join(dir, n+copySuffix), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		w := bufio.NewWriterSize(f, 1<<20)
+		_, err = tx.Conn().PgConn().CopyTo(ctx, w, "COPY "+pgx.Identifier{n}.Sanitize()+" TO STDOUT (FORMAT binary)")
+		if err == nil {
+			err = w.Flush()
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadBackup reads and checks a backup folder: complete, unchanged, not newer
+// than this build. It trusts the key in the backup's own keyring.
+func ReadBackup(dir string) (m BackupManifest, err error) {
+	raw, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		return m, fault.New(fault.Invalid, "this is no complete backup: %s is missing", manifestFile).On("from")
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fault.New(fault.Corrupt, "the backup's manifest cannot be read: %w", err).On("from")
+	}
+	if m.Format != backupFormat {
+		return m, fault.New(fault.Invalid, "the backup has format %d, this build reads %d", m.Format, backupFormat).On("from")
+	}
+	sig, err := hex.DecodeString(m.Signature)
+	if err != nil {
+		return m, fault.New(fault.Corrupt, "the manifest's signature cannot be read").On("from")
+	}
+	k, err := secret.Open(filepath.Join(dir, keyringFile), secret.Options{})
+	if err != nil {
+		return m, fault.Wrap(fault.Invalid, err, "open the backup's keyring")
+	}
+	unsigned := m
+	unsigned.Signature = ""
+	body, err := json.MarshalIndent(unsigned, "", " ")
+	if err != nil {
+		return m, err
+	}
+	if err := k.Verify(secret.PurposeCheckpoint, body, sig); err != nil {
+		return m, fault.New(fault.Corrupt, "the manifest was changed: %w", err).On("from")
+	}
+	for name, want := range m.Files {
+		if !filepath.IsLocal(name) || strings.Contains(name, `\`) {
+			return m, fault.New(fault.Corrupt, "the manifest names a file outside the backup").On("from")
+		}
+		if got, err := fileDigest(filepath.Join(dir, name)); err != nil || got != want {
+			return m, fault.New(fault.Corrupt, "%s is missing or was changed", name).On("from")
+		}
+	}
+	return m, nil
+}

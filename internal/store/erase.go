@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
+)
+
+// Erase destroys a subject's data key, purges the projections that the
+// erasable directives list and records it. Every body sealed under the key is
+// gone from the journal and from every backup made with this keyring's list of
+// erasures; the chain still verifies, because hashes cover sealed bytes.
+func (db *DB) Erase(ctx context.Context, account, subject id.ID, by string, o event.Origin) error {
+	if subject == account {
+		return fault.New(fault.Invalid, "the account itself cannot be erased as a subject").On("subject")
+	}
+	// The list outside the database first: if we die after it, restart or
+	// restore applies the erasure again; the other order could forget it.
+	if err := db.keyring.MarkErased(subject); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "note the erasure in the keyring")
+	}
+	err := db.DoBulk(ctx, account, func(t event.Tx) error {
+		rows, err := purge(t, subject)
+		if err != nil {
+			return err
+		}
+		_, err = t.Emit(o, event.Draft{
+			Payload: event.SubjectErased{Subject: subject, By: by, Rows: rows},
+			Label:   event.NewLabel(event.Person, event.AccountWide()),
+			Summary: "A subject's data was erased.",
+		})
+		return err
+	})
+	db.keys.dropAccount(account)
+	return err
+}
+
+// purge removes a subject's key and rows. The key epoch rises with it, so that
+// no node goes on sealing with a cached key.
+func purge(t event.Tx, subject id.ID) (rows int64, err error) {
+	if _, err := keySQL.Exec(t, "del_key", t.Account(), subject); err != nil {
+		return 0, err
+	}
+	_, erasable, _, err := Directives()
+	if err != nil {
+		return 0, err
+	}
+	x := mustTx(t)
+	for _, e := range erasable {
+		text := fmt.Sprintf("DELETE FROM %s WHERE account_id = ? AND %s = ?", e.Table, e.Subject)
+		if e.Blank != nil {
+			text = fmt.Sprintf("UPDATE %s SET %s = '' WHERE account_id = ? AND %s = ?", e.Table, strings.Join(e.Blank, " = '', "), e.Subject)
+		}
+		n, err := x.exec(rebind(text, x.db.dialect), bind([]any{t.Account(), subject}))
+		if err != nil {
+			return rows, x.classify(err, "erase "+e.Table)
+		}
+		rows += n
+	}
+	if _, err := auditSQL.Exec(t, "bump_keys", t.Account()); err != nil {
+		return rows, err
+	}
+	x.db.keys.dropAccount(t.Account()) // a member behind this one must not seal with it
+	x.db.headChanged(t)
+	return rows, nil
+}
+
+// reapplyErasures purges again what the keyring lists as erased: a restored
+// database may hold keys and rows from before an erasure.
+func (db *DB) reapplyErasures(ctx context.Context, account id.ID) error {
+	for _, s := range db.keyring.Erased() {
+		if err := db.DoBulk(ctx, account, func(t event.Tx) error {
+			_, err := purge(t, id.ID(s))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headChanged makes the lane read the account's head row again.
+func (db *DB) headChanged(t event.Tx) {
+	if db.lite != nil {
+		AfterCommit(t, func() { db.lite.lane.keysChanged(t.Account()) })
+	}
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
+	"github.com/witan-run/witan/internal/kit/secret"
+)
+
+// RestoreSQLite copies a backup into an empty data folder. The keyring lies at
+// keyringPath; one that is there already is joined, so that its erasures hold.
+func RestoreSQLite(ctx context.Context, from, dataDir, keyringPath string, extra map[string]string) error {
+	m, err := ReadBackup(from)
+	if err != nil {
+		return err
+	}
+	if m.Engine != SQLite.String() {
+		return fault.New(fault.Invalid, "the backup was made on %s", m.Engine).On("from").WithFix("give --database to restore it there")
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, dbFile)); err == nil {
+		return fault.New(fault.Conflict, "the data folder holds a database already").On("data").WithFix("move it away first; a restore never overwrites")
+	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return err
+	}
+	if err := restoreKeys(from, keyringPath); err != nil {
+		return err
+	}
+	for name, to := range extra {
+		if err := copyTree(ctx, filepath.Join(from, name), to); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "restore "+name)
+		}
+	}
+	// The database last: without it the folder is still empty, and a second try can go on.
+	return copyFile(filepath.Join(from, dbFile), filepath.Join(dataDir, dbFile))
+}
+
+func restoreKeys(from, keyringPath string) error {
+	k, err := secret.OpenOrCreate(keyringPath, secret.Options{})
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "open the keyring")
+	}
+	return fault.Wrap(fault.Unavailable, k.Import(filepath.Join(from, keyringFile)), "take over the backup's keys")
+}
+
+// LoadPostgres loads a backup into this engine's PostgreSQL database, which
+// must hold no journal yet.
+func (db *DB) LoadPostgres(ctx context.Context, from string) error {
+	m, err := ReadBackup(from)
+	if err != nil {
+		return err
+	}
+	if db.pg == nil || m.Engine != Postgres.String() {
+		return fault.New(fault.Invalid, "the backup was made on %s, this database is %s", m.Engine, db.dialect).On("from")
+	}
+	tx, err := db.pg.pool.Begin(ctx)
+	if err != nil {
+		return db.classify(err, "restore")
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	var n int
+	if err := tx.QueryRow(ctx, "SELECT count(*) FROM journal_heads").Scan(&n); err != nil {
+		return db.classify(err, "restore")
+	}
+	if n > 0 {
+		return fault.New(fault.Conflict, "the database holds a journal already").On("database").WithFix("restore into an empty database")
+	}
+	// Triggers guard live writes; what is loaded passed them once.
+	if _, err := tx.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
+		return fault.New(fault.Denied, "the database user may not load a backup: %w", err).WithFix("restore as a superuser")
+	}
+	names, err := pgTables(ctx, tx)
+	if err != nil {
+		return db.classify(err, "restore")
+	}
+	for _, name := range names {
+		f, err := os.Open(filepath.Join(from, name+copySuffix))
+		if os.IsNotExist(err) {
+			continue // a table that is younger than the backup
+		}
+		if err != nil {
+			return err
+		}
+		table := pgx.Identifier{name}.Sanitize()
+		if _, err = tx.Exec(ctx, "DELETE FROM "+table); err == nil {
+			_, err = tx.Conn().PgConn().CopyFrom(ctx, f, "COPY "+table+" FROM STDIN (FORMAT binary)")
+		}
+		_ = f.Close()
+		if err != nil {
+			return fault.New(fault.Unavailable, "load %s: %w", name, err)
+		}
+	}
+	return db.classify(tx.Commit(ctx), "restore")
+}
+
+// EpochHook ends what must not survive a restore, inside the transaction that
+// begins the epoch: sessions, for example. It returns how many ended.
+type EpochHook func(t event.Tx) (ended int, err error)
+
+// BeginEpoch starts a new epoch of an account after a restore or the promotion
+// of a replica: leased work and timers of the past wait for a person, sessions
+// end, erasures are applied again, and positions of tails are void.
+func (db *DB) BeginEpoch(ctx context.Context, account id.ID, backupAt int64, o event.Origin, hooks ...EpochHook) error {
+	if err := db.reapplyErasures(ctx, account); err != nil {
+		return err
+	}
+	return db.Do(ctx, account, func(t event.Tx) error {
+		if _, err := auditSQL.Exec(t, "bump_epoch", account); err != nil {
+			return err
+		}
+		tip, _, err := HeadOf(t)
+		if err != nil {
+			return err
+		}
+		held, err := auditSQL.Exec(t, "hold_work", account)
+		if err != nil {
+			return err
+		}
+		timers, err := auditSQL.Exec(t, "hold_timers", account)
+		if err != nil {
+			return err
+		}
+		sessions := 0
+		for _, h := range hooks {
+			n, err := h(t)
+			if err != nil {
+				return err
+			}
+			sessions += n
+		}
+		db.headChanged(t)
+		_, err = t.Emit(o, event.Draft{
+			Payload: event.EpochStarted{Epoch: int(tip.Epoch), FromSeq: tip.Seq, Held: int(held), BackupAt: backupAt,
+				Sessions: sessions, Schedules: int(timers)},
+			Label: event.NewLabel(event.House, event.AccountWide()), Summary: "A restore began a new epoch; work of the past waits for a person.",
+		})
+		return err
+	})
+}
+
+// ReleaseTimers lets held timers of a past epoch fire; a person asked for it.
+func ReleaseTimers(t event.Tx) (int64, error) {
+	return auditSQL.Exec(t, "release_timers", t.Account())
+}
+
+// HeldWork is leased work that waits for a person.
+type HeldWork struct {
+	Kind   event.WorkKind
+	ID     id.ID
+	Scope  string
+	Reason string
+}
+
+// ListHeld lists the held work of the account.
+func ListHeld(t event.Tx) (out []HeldWork, err error) {
+	err = auditSQL.Each(t, "held_work", []any{t.Account()}, func(scan func(...any) error) error {
+		var h HeldWork
+		var kind string
+		err := scan(&kind, &h.ID, &h.Scope, &h.Reason)
+		h.Kind = event.WorkKind(kind)
+		out = append(out, h)
+		return err
+	})
+	return out, err
+}
