@@ -14,16 +14,16 @@ import (
 	"github.com/witan-run/witan/internal/kit/secret"
 )
 
-// Call is one HTTP request, without the package that sends it.
-type Call struct {
+// WireCall is one HTTP request, without the package that sends it.
+type WireCall struct {
 	Method string
 	URL    string
 	Header map[string][]string // canonical keys
 	Body   []byte
 }
 
-// Reply is the start of an HTTP response. The wire closes Body.
-type Reply struct {
+// WireReply is the start of an HTTP response. The wire closes Body.
+type WireReply struct {
 	Status int
 	Header map[string][]string
 	Body   io.ReadCloser
@@ -31,7 +31,7 @@ type Reply struct {
 
 // Doer sends a call. It must give up when ctx ends, must not follow redirects,
 // and must not put a header's value into an error.
-type Doer func(ctx context.Context, c Call) (Reply, error)
+type Doer func(ctx context.Context, c WireCall) (WireReply, error)
 
 // Refusal reads a provider's error body into its code and message.
 type Refusal func(status int, header map[string][]string, body []byte) (code, message string)
@@ -111,7 +111,7 @@ func (w *Wire) Failure(r Reason, format string, args ...any) *Failure {
 // calls emit for each and returns nil early when emit returns false. A failure
 // before the first event is tried again; after it the caller has seen a part of
 // the answer, so the failure ends the stream. A reply without an End is truncated.
-func (w *Wire) Stream(ctx context.Context, build func() (Call, error), parse func(b *Body, emit func(Event) bool) error) iter.Seq2[Event, error] {
+func (w *Wire) Stream(ctx context.Context, build func() (WireCall, error), parse func(b *Body, emit func(Event) bool) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		stopped := false
 		err := w.run(ctx, build, func(b *Body) (bool, error) {
@@ -144,7 +144,7 @@ func (w *Wire) Stream(ctx context.Context, build func() (Call, error), parse fun
 }
 
 // Fetch sends what build makes and gives the whole reply to read, with retries.
-func (w *Wire) Fetch(ctx context.Context, build func() (Call, error), read func(b *Body, data []byte) error) error {
+func (w *Wire) Fetch(ctx context.Context, build func() (WireCall, error), read func(b *Body, data []byte) error) error {
 	return w.run(ctx, build, func(b *Body) (bool, error) {
 		data, err := io.ReadAll(b)
 		if err != nil {
@@ -155,7 +155,7 @@ func (w *Wire) Fetch(ctx context.Context, build func() (Call, error), read func(
 }
 
 // run tries until use succeeds, has committed, or nothing is to be hoped for.
-func (w *Wire) run(ctx context.Context, build func() (Call, error), use func(*Body) (committed bool, err error)) error {
+func (w *Wire) run(ctx context.Context, build func() (WireCall, error), use func(*Body) (committed bool, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.limits.Total, w.Failure(TooLong, "no whole reply within %v", w.limits.Total))
 	defer cancel()
 	for n := 1; ; n++ {
@@ -183,7 +183,7 @@ func (w *Wire) run(ctx context.Context, build func() (Call, error), use func(*Bo
 }
 
 // attempt sends one call.
-func (w *Wire) attempt(ctx context.Context, build func() (Call, error), use func(*Body) (bool, error)) (bool, error) {
+func (w *Wire) attempt(ctx context.Context, build func() (WireCall, error), use func(*Body) (bool, error)) (bool, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	call, err := build()

@@ -177,18 +177,18 @@ func TestUnreachable(t *testing.T) {
 	w := NewWire(WireConfig{
 		Provider: "home", Secrets: []secret.String{secret.New("sk-0123456789")},
 		Sleep: func(context.Context, time.Duration) error { return nil },
-		Do: func(context.Context, Call) (Reply, error) {
+		Do: func(context.Context, WireCall) (WireReply, error) {
 			tries++
-			return Reply{}, errors.New("dial tcp: connection refused for sk-0123456789")
+			return WireReply{}, errors.New("dial tcp: connection refused for sk-0123456789")
 		},
 	})
 	parse := func(*Body, func(Event) bool) error { return nil }
-	_, err := Collect(w.Stream(t.Context(), func() (Call, error) { return Call{}, nil }, parse))
+	_, err := Collect(w.Stream(t.Context(), func() (WireCall, error) { return WireCall{}, nil }, parse))
 	if ReasonOf(err) != Unreachable || tries != 4 || err.Error() != "home: it cannot be reached: dial tcp: connection refused for [secret] (tried 4 times)" {
 		t.Errorf("%d tries: %v", tries, err)
 	}
 	want := fault.New(fault.Invalid, "no")
-	_, err = Collect(w.Stream(t.Context(), func() (Call, error) { return Call{}, want }, parse))
+	_, err = Collect(w.Stream(t.Context(), func() (WireCall, error) { return WireCall{}, want }, parse))
 	if !errors.Is(err, want) || tries != 4 {
 		t.Errorf("an error of build: %v", err)
 	}
@@ -198,11 +198,11 @@ func TestUnreachable(t *testing.T) {
 func TestNoRetryAfterTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	w := NewWire(WireConfig{Provider: "p", Do: func(context.Context, Call) (Reply, error) {
+	w := NewWire(WireConfig{Provider: "p", Do: func(context.Context, WireCall) (WireReply, error) {
 		tries++
-		return Reply{Status: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
+		return WireReply{Status: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
 	}})
-	r, err := Collect(w.Stream(t.Context(), func() (Call, error) { return Call{}, nil }, func(b *Body, emit func(Event) bool) error {
+	r, err := Collect(w.Stream(t.Context(), func() (WireCall, error) { return WireCall{}, nil }, func(b *Body, emit func(Event) bool) error {
 		emit(Event{Text: "half an ans"})
 		return b.Failure(Truncated, "cut")
 	}))

@@ -71,12 +71,12 @@ func (m *model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 	names := llm.WireNames(r)
 	return m.wire.Stream(ctx,
-		func() (llm.Call, error) {
+		func() (llm.WireCall, error) {
 			data, err := llm.EncodeJSON(request(r, names))
 			if err != nil {
-				return llm.Call{}, fault.Wrap(fault.Internal, err, "encode the request")
+				return llm.WireCall{}, fault.Wrap(fault.Internal, err, "encode the request")
 			}
-			return llm.Call{Method: http.MethodPost, URL: m.url, Header: m.header.Clone(), Body: data}, nil
+			return llm.WireCall{Method: http.MethodPost, URL: m.url, Header: m.header.Clone(), Body: data}, nil
 		},
 		func(b *llm.Body, emit func(llm.Event) bool) error { return read(b, names, emit) })
 }

@@ -26,10 +26,10 @@ func doer(given *http.Client, connect time.Duration) llm.Doer {
 	}
 	// A redirect would take the key to another place.
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return func(ctx context.Context, call llm.Call) (llm.Reply, error) {
+	return func(ctx context.Context, call llm.WireCall) (llm.WireReply, error) {
 		req, err := http.NewRequestWithContext(ctx, call.Method, call.URL, bytes.NewReader(call.Body))
 		if err != nil {
-			return llm.Reply{}, err
+			return llm.WireReply{}, err
 		}
 		req.Header = call.Header
 		resp, err := c.Do(req)
@@ -37,8 +37,8 @@ func doer(given *http.Client, connect time.Duration) llm.Doer {
 			if u := (*url.Error)(nil); errors.As(err, &u) {
 				err = u.Err // without the address, which the caller knows
 			}
-			return llm.Reply{}, err
+			return llm.WireReply{}, err
 		}
-		return llm.Reply{Status: resp.StatusCode, Header: resp.Header, Body: resp.Body}, nil
+		return llm.WireReply{Status: resp.StatusCode, Header: resp.Header, Body: resp.Body}, nil
 	}
 }

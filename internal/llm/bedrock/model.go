@@ -100,10 +100,10 @@ func (m *model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		verb, read = "converse", readWhole
 	}
 	return m.wire.Stream(ctx,
-		func() (llm.Call, error) {
+		func() (llm.WireCall, error) {
 			body, err := llm.EncodeJSON(request(r, names))
 			if err != nil {
-				return llm.Call{}, fault.Wrap(fault.Internal, err, "encode the request")
+				return llm.WireCall{}, fault.Wrap(fault.Internal, err, "encode the request")
 			}
 			return m.call(ctx, m.route+"/model/"+escape(r.Model, false)+"/"+verb, body)
 		},
@@ -111,12 +111,12 @@ func (m *model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 }
 
 // call signs a request for this moment.
-func (m *model) call(ctx context.Context, path string, body []byte) (llm.Call, error) {
+func (m *model) call(ctx context.Context, path string, body []byte) (llm.WireCall, error) {
 	u := strings.TrimSuffix(m.base, m.route) + path
 	h := map[string][]string{"Content-Type": {"application/json"}}
-	send := func() (llm.Call, error) {
+	send := func() (llm.WireCall, error) {
 		h["User-Agent"] = []string{"witan"}
-		return llm.Call{Method: http.MethodPost, URL: u, Header: h, Body: body}, nil
+		return llm.WireCall{Method: http.MethodPost, URL: u, Header: h, Body: body}, nil
 	}
 	if !m.c.Key.Empty() {
 		h["Authorization"] = []string{"Bearer " + m.c.Key.Reveal()}
@@ -124,10 +124,10 @@ func (m *model) call(ctx context.Context, path string, body []byte) (llm.Call, e
 	}
 	c, err := m.c.Credentials(ctx)
 	if err != nil {
-		return llm.Call{}, fault.Wrap(fault.Unavailable, err, m.c.Name+": get credentials")
+		return llm.WireCall{}, fault.Wrap(fault.Unavailable, err, m.c.Name+": get credentials")
 	}
 	if err := c.check(); err != nil {
-		return llm.Call{}, err
+		return llm.WireCall{}, err
 	}
 	at := m.wire.Now()
 	h["X-Amz-Date"] = []string{at.UTC().Format(longDate)}

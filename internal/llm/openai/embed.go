@@ -37,7 +37,7 @@ func (m *Model) Embed(ctx context.Context, r llm.EmbedRequest) (llm.EmbedRespons
 		return out, fault.New(fault.Invalid, "want 1 to %d texts", maxTexts).On("texts")
 	}
 	err := m.wire.Fetch(ctx,
-		func() (llm.Call, error) {
+		func() (llm.WireCall, error) {
 			return m.call("/embeddings", "application/json", embedRequest{Model: r.Model, Input: r.Texts, EncodingFormat: "float"})
 		},
 		func(b *llm.Body, data []byte) (err error) {

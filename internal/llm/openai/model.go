@@ -111,17 +111,19 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 	names := llm.WireNames(r)
 	return m.wire.Stream(ctx,
-		func() (llm.Call, error) { return m.call("/chat/completions", "text/event-stream", m.request(r, names)) },
+		func() (llm.WireCall, error) {
+			return m.call("/chat/completions", "text/event-stream", m.request(r, names))
+		},
 		func(b *llm.Body, emit func(llm.Event) bool) error { return read(b, names, emit) })
 }
 
 // call returns the HTTP request for a body.
-func (m *Model) call(path, accept string, body any) (llm.Call, error) {
+func (m *Model) call(path, accept string, body any) (llm.WireCall, error) {
 	data, err := llm.EncodeJSON(body)
 	if err != nil {
-		return llm.Call{}, fault.Wrap(fault.Internal, err, "encode the request")
+		return llm.WireCall{}, fault.Wrap(fault.Internal, err, "encode the request")
 	}
 	h := m.header.Clone()
 	h.Set("Accept", accept)
-	return llm.Call{Method: http.MethodPost, URL: m.base + path, Header: h, Body: data}, nil
+	return llm.WireCall{Method: http.MethodPost, URL: m.base + path, Header: h, Body: data}, nil
 }
