@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/llm"
+	"github.com/witan-run/witan/internal/skill/manifest"
+)
+
+// Models asks language models by role, and records and budgets each call.
+// *llm.Service is one.
+type Models interface {
+	// Route says who answers a role; false when no model is configured for it.
+	Route(role string) (llm.Target, bool)
+	// Begin reserves the budget and emits llm.request, as the agent. When a
+	// budget is met nothing is reserved or emitted, and it says which.
+	Begin(tx event.Tx, c llm.Call) (event.Event, *event.BudgetMet, error)
+	// Ask asks. onText, if not nil, gets the text as it arrives. It writes nothing.
+	Ask(ctx context.Context, c llm.Call, onText func(string)) llm.Reply
+	// End settles the budget and emits llm.response, caused by request.
+	End(tx event.Tx, c llm.Call, request event.Ref, r llm.Reply) (event.Event, error)
+}
+
+// Prompts gives the texts that may stand in the system role. *llm.Prompts is one.
+type Prompts interface {
+	// Instruction returns a prompt by name; number 0 means the newest. It returns
+	// the number, and NotFound for a name or number that does not exist.
+	Instruction(tx event.Tx, name string, number int) (llm.Instruction, int, error)
+}
+
+// Catalogue gives the skills of a numbered snapshot. Filled by skill.
+type Catalogue interface {
+	// Entries returns the skills with these names that are switched on in a
+	// snapshot, in the order of the names, leaving out those it lacks; number 0
+	// means the newest. It returns the number.
+	Entries(tx event.Tx, number int, names []string) ([]manifest.Entry, int, error)
+}
+
+// PolicyVersion names the rules in force, for the record. Filled by policy.
+type PolicyVersion interface {
+	Version(tx event.Tx) (int, error)
+}
+
+// Decisions proves the decisions of a run. Filled by policy; nil leaves them to
+// policy's own check.
+type Decisions interface {
+	// Recheck decides again, from what was recorded, about one call of a run. It
+	// returns the recorded and the produced bytes of every decision input and
+	// outcome, in order.
+	Recheck(tx event.Tx, invoke event.Event) ([]Check, error)
+}
+
+// Check is one thing that was computed twice.
+type Check struct {
+	What     string
+	Recorded []byte
+	Produced []byte
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"encoding/hex"
+
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/canon"
+	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
+)
+
+// newRecord makes the line of a run's log for an event that was just emitted or
+// delivered.
+func newRecord(run id.ID, n int, kind RecordKind, step int, callID string, e event.Event) (Record, error) {
+	r := Record{RunID: run, N: n, Kind: kind, Step: step, CallID: callID, EventID: e.ID, Label: e.Label, Event: e}
+	sum, err := r.sum(e.Payload)
+	r.Digest = sum
+	return r, err
+}
+
+// sum returns the digest of the line with a payload as its content.
+func (r Record) sum(p event.Payload) ([32]byte, error) {
+	// The long texts of a model call count by the digests that stand beside them.
+	switch v := p.(type) {
+	case event.LLMRequest:
+		v.Request = nil
+		p = v
+	case event.LLMResponse:
+		v.Response = nil
+		p = v
+	}
+	content, err := canon.JSON(p)
+	if err != nil {
+		return [32]byte{}, fault.Wrap(fault.Invalid, err, "record "+string(p.EventType()))
+	}
+	var b canon.Binary
+	b.String("witan/run-record/1")
+	b.Bytes(r.RunID[:])
+	b.Int64(int64(r.N))
+	b.String(string(r.Kind))
+	b.Int64(int64(r.Step))
+	b.String(r.CallID)
+	b.Bytes(r.EventID[:])
+	b.String(r.Label.String())
+	b.Bytes(content)
+	return b.Sum(), nil
+}
+
+// runDigest is the digest of a whole log, in the order of its lines.
+func runDigest(run id.ID, records []Record) string {
+	var b canon.Binary
+	b.String("witan/run/1")
+	b.Bytes(run[:])
+	for _, r := range records {
+		b.Bytes(r.Digest[:])
+	}
+	sum := b.Sum()
+	return hex.EncodeToString(sum[:])
+}
+
+// eventTypes says which event each kind of record points at.
+func (k RecordKind) eventType() event.Type {
+	switch k {
+	case RecordStart:
+		return event.RunStarted{}.EventType()
+	case RecordRequest:
+		return event.LLMRequest{}.EventType()
+	case RecordReply:
+		return event.LLMResponse{}.EventType()
+	case RecordBudget:
+		return event.BudgetMet{}.EventType()
+	case RecordSummary:
+		return event.ThreadSummarised{}.EventType()
+	case RecordCall:
+		return event.SkillInvoke{}.EventType()
+	case RecordResult:
+		return event.SkillResult{}.EventType()
+	case RecordAnswer:
+		return event.AgentResponse{}.EventType()
+	}
+	return ""
+}
