@@ -101,3 +101,6 @@ func rows[T any](tx event.Tx, name string, args []any, f func(scanner) (T, error
 	})
 	return out, err
 }
+
+// Queries returns the named SQL, for the test that prepares it on both engines.
+func Queries() *store.Queries { return q }
