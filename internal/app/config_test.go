@@ -15,7 +15,7 @@ func TestConfigRefusesWhatItDoesNotKnow(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"an unknown key":             {"listne: 127.0.0.1:1\n", "listne"},
 		"a nested one":               {"log:\n  fromat: json\n", "fromat"},
-		"a wrong type":               {"models:\n  day_tokens: many\n", "many"},
+		"a wrong type":               {"models:\n  day_tokens: many\n", "[2:15]"},
 		"a secret in clear":          {"models:\n  providers:\n    a:\n      kind: openai\n      key: sk-live-0123456789abcdef\n", "in clear"},
 		"an unset variable":          {"account: ${WITAN_NO_SUCH_VARIABLE}\n", "WITAN_NO_SUCH_VARIABLE"},
 		"a missing file":             {"database: file:/no/such/file\n", "no such file"},

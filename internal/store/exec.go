@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/witan-run/witan/internal/kit/id"
 )
@@ -134,14 +135,60 @@ func (e *sqliteExec) query(ctx context.Context, text string, args []any) (rows, 
 	return sqliteRows{r}, nil
 }
 
-// pgExec runs on one PostgreSQL transaction.
-type pgExec struct{ tx pgx.Tx }
-
-func (e pgExec) exec(ctx context.Context, text string, args []any) (int64, error) {
-	t, err := e.tx.Exec(ctx, text, args...)
-	return t.RowsAffected(), err
+// pgExec runs one PostgreSQL transaction on its own connection. BEGIN travels
+// with the first statement and COMMIT with the last: each trip under load is
+// time that a head row stays locked.
+type pgExec struct {
+	conn  *pgxpool.Conn
+	begin string // sent before the first statement; "" once it was
 }
 
-func (e pgExec) query(ctx context.Context, text string, args []any) (rows, error) {
-	return e.tx.Query(ctx, text, args...)
+func (e *pgExec) exec(ctx context.Context, text string, args []any) (int64, error) {
+	if e.begin == "" {
+		t, err := e.conn.Exec(ctx, text, args...)
+		return t.RowsAffected(), err
+	}
+	var b pgx.Batch
+	b.Queue(e.begin)
+	b.Queue(text, args...)
+	e.begin = ""
+	r := e.conn.SendBatch(ctx, &b)
+	if _, err := r.Exec(); err != nil {
+		return 0, errors.Join(err, r.Close())
+	}
+	t, err := r.Exec()
+	return t.RowsAffected(), errors.Join(err, r.Close())
+}
+
+func (e *pgExec) query(ctx context.Context, text string, args []any) (rows, error) {
+	if e.begin != "" {
+		if _, err := e.conn.Exec(ctx, e.begin); err != nil {
+			return nil, err
+		}
+		e.begin = ""
+	}
+	return e.conn.Query(ctx, text, args...)
+}
+
+// end sends the last statements and COMMIT in one trip.
+func (e *pgExec) end(ctx context.Context, b *pgx.Batch) error {
+	if e.begin != "" {
+		if b.Len() == 0 {
+			return nil // nothing was ever sent
+		}
+		var all pgx.Batch
+		all.Queue(e.begin)
+		all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
+		b, e.begin = &all, ""
+	}
+	b.Queue("COMMIT")
+	return e.conn.SendBatch(ctx, b).Close()
+}
+
+// rollback ends a failed transaction; a connection in doubt is thrown away by
+// the pool, which looks at its state.
+func (e *pgExec) rollback(ctx context.Context) {
+	if e.begin == "" {
+		_, _ = e.conn.Exec(ctx, "ROLLBACK")
+	}
 }

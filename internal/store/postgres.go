@@ -196,16 +196,18 @@ func backoff(attempt int) {
 }
 
 func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event.Tx) error, skip map[voidKey]bool) (x *tx, h head, err error) {
-	pt, err := p.pool.Begin(ctx)
+	c, err := p.pool.Acquire(ctx)
 	if err != nil {
 		return nil, h, err
 	}
+	defer c.Release()
+	ex := &pgExec{conn: c, begin: "BEGIN"}
 	defer func() {
 		if err != nil {
-			_ = pt.Rollback(ctx)
+			ex.rollback(ctx)
 		}
 	}()
-	x = db.newTx(ctx, account, pgExec{pt}, true)
+	x = db.newTx(ctx, account, ex, true)
 	x.tries = skip
 	if err = db.runMember(x, f); err != nil {
 		if x.fatal != nil && !isReaction(err) {
@@ -213,6 +215,7 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 		}
 		return x, h, err
 	}
+	var b pgx.Batch
 	if len(x.Events()) > 0 {
 		if h, err = x.lockHead(); err != nil {
 			return x, h, x.orFatal(err)
@@ -223,11 +226,9 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 		if err != nil {
 			return x, h, x.orFatal(err)
 		}
-		if err = x.appendPostgres(ctx, pt, &h); err != nil {
-			return x, h, err
-		}
+		x.appendPostgres(&b, &h)
 	}
-	if err = pt.Commit(ctx); err != nil && pgCode(err) == "" && x.landedPostgres(ctx, p) {
+	if err = ex.end(ctx, &b); err != nil && pgCode(err) == "" && x.landedPostgres(ctx, p) {
 		err = nil // the answer was lost, the commit was not
 	}
 	return x, h, err
@@ -253,9 +254,9 @@ func (x *tx) lockHead() (head, error) {
 	return h, err
 }
 
-// appendPostgres sends all events, the deferred rows and the head in one trip.
-func (x *tx) appendPostgres(ctx context.Context, pt pgx.Tx, h *head) error {
-	var b pgx.Batch
+// appendPostgres queues all events, the deferred rows and the head: they leave
+// in one trip together with COMMIT.
+func (x *tx) appendPostgres(b *pgx.Batch, h *head) {
 	add := appendSQL.Text("add_event", Postgres)
 	evs := x.Events()
 	for i := range evs {
@@ -266,7 +267,6 @@ func (x *tx) appendPostgres(ctx context.Context, pt pgx.Tx, h *head) error {
 		b.Queue(appendSQL.Text("add_deferred", Postgres), bind([]any{x.Account(), e.Seq, d.subscriber, e.Stream, e.ID})...)
 	}
 	b.Queue(appendSQL.Text("set_head", Postgres), bind([]any{h.seq, h.hash[:], clock.Micros(h.recorded), x.Account()})...)
-	return pt.SendBatch(ctx, &b).Close()
 }
 
 // landedPostgres asks, on a new connection, whether a commit whose answer was
@@ -291,12 +291,14 @@ func (x *tx) landedPostgres(ctx context.Context, p *pgEngine) bool {
 }
 
 func (p *pgEngine) view(ctx context.Context, db *DB, account id.ID, f func(event.Tx) error) error {
-	pt, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	c, err := p.pool.Acquire(ctx)
 	if err != nil {
 		return db.classify(err, "view")
 	}
-	defer func() { _ = pt.Rollback(context.WithoutCancel(ctx)) }()
-	x := db.newTx(ctx, account, pgExec{pt}, false)
+	defer c.Release()
+	ex := &pgExec{conn: c, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+	defer ex.rollback(context.WithoutCancel(ctx))
+	x := db.newTx(ctx, account, ex, false)
 	return guarded(func() error { return f(x) })
 }
 
