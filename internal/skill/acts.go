@@ -2,6 +2,7 @@ package skill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -31,6 +32,9 @@ func newActs(grace time.Duration, log *slog.Logger) *acts {
 	return &acts{grace: grace, log: log, running: map[string]int{}, strays: map[string]int{}}
 }
 
+// errPanicked is the cause of the error of a call that panicked.
+var errPanicked = errors.New("the skill panicked")
+
 // reply is what an executable gave.
 type reply struct {
 	out   Output
@@ -50,7 +54,7 @@ func (a *acts) do(ctx context.Context, skill string, timeout time.Duration, f fu
 		defer func() {
 			if p := recover(); p != nil {
 				a.log.ErrorContext(ctx, "skill panicked", slog.String("skill", skill), slog.String("panic", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
-				r = reply{err: fault.New(fault.Internal, "%s panicked", skill)}
+				r = reply{err: fault.New(fault.Internal, "%s: %w", skill, errPanicked)}
 			}
 			done <- r
 			a.leave(one)

@@ -27,18 +27,19 @@ type Question struct {
 	Targets                              []manifest.Target
 	Arguments                            json.RawMessage // canonical
 	What                                 []event.Argument
-	Label                                event.Label // why
-	Sensitive                            bool
-	Undoable                             bool
-	MoneyMicros                          int64  // estimate, micro-units
-	Title                                string // for people, from the manifest's template
-	Reason                               string // the agent's words; never a title
+	Label                                event.Label // why, of the call as the agent made it
+	// Original holds the arguments that the agent gave, if a person's edit has
+	// replaced them; What is about those.
+	Original    json.RawMessage
+	Sensitive   bool
+	Undoable    bool
+	MoneyMicros int64  // estimate, micro-units
+	Title       string // for people, from the manifest's template
+	Reason      string // the agent's words; never a title
 	// Approval is set at execution, when a person has answered.
 	Approval id.ID
-	// Execution says that this is the second decision, right before the effect.
-	Execution bool
-	Subject   id.ID // whose data the call holds
-	Stream    id.ID
+	Subject  id.ID // whose data the call holds
+	Stream   id.ID
 }
 
 // Answer is what policy said.
@@ -67,21 +68,20 @@ type Verdict struct {
 // Decider decides about a call and records the decision as an event caused by
 // cause. policy.Service stands behind it.
 type Decider interface {
+	// Decide is the first decision. Deny ends the call, Ask puts it to a person.
 	Decide(tx event.Tx, q Question, cause event.Ref) (Verdict, error)
+	// Confirm decides again, in the transaction that lets the effect q.EffectID
+	// go, and takes what allows it: q.Approval, if it is set, or one use of a
+	// grant. Only Allow lets the call go. A second attempt at the same effect is
+	// the same use; another effect, other arguments and an approval that is
+	// expired, taken back or not yet in force are not allowed (INV-7).
+	Confirm(tx event.Tx, q Question, cause event.Ref) (Verdict, error)
 }
 
 // Asker asks a person about the call that v decided to ask about, and returns
-// the approval.
+// the approval. fault.Denied means that a person said no to this before.
 type Asker interface {
 	Ask(tx event.Tx, q Question, v Verdict) (approval id.ID, err error)
-}
-
-// Approvals tells whether a person's answer covers a call now. Check refuses
-// with fault.Denied, Stale or Conflict when the approval is not answered with
-// allow, is expired or taken back, was used by another effect, or is bound to
-// another digest. The same effect may check again: a retry is the same call.
-type Approvals interface {
-	Check(tx event.Tx, approval, effect id.ID, call string) error
 }
 
 // Holdings tells which skills an actor may call. An actor that is not known
@@ -94,9 +94,10 @@ type Holdings interface {
 // whose manifest estimates money is refused where there is no purse.
 type Purse interface {
 	// Reserve returns fault.Limited when a budget of the run does not allow it.
+	// Reserving again for the same effect is the same reservation.
 	Reserve(tx event.Tx, run, effect id.ID, actor string, micros int64) error
 	// Settle ends the reservation: spent is what was paid at most, 0 when
-	// nothing happened.
+	// nothing happened. Without a reservation it changes nothing.
 	Settle(tx event.Tx, run, effect id.ID, spent int64) error
 }
 

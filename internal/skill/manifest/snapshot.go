@@ -77,3 +77,35 @@ func EncodeItems(items []Item) (stored []byte, digest string, err error) {
 	d := canon.Digest("witan/catalogue/1", stored)
 	return stored, hex.EncodeToString(d[:]), nil
 }
+
+// Turn switches the item on or off: in one workspace, or, for the zero
+// workspace, everywhere that has no switch of its own.
+func (i *Item) Turn(workspace id.ID, on bool) {
+	if workspace.IsZero() {
+		if i.Off != on {
+			return // already so
+		}
+		i.Off = !on
+		i.Except = nil
+		return
+	}
+	have := slices.Contains(i.Except, workspace)
+	switch want := i.Off == on; {
+	case want && !have:
+		i.Except = append(i.Except, workspace)
+	case !want && have:
+		i.Except = slices.DeleteFunc(i.Except, func(w id.ID) bool { return w == workspace })
+	}
+}
+
+// Differs returns the entries that a snapshot does not hold in this very form:
+// after an upgrade, what a person has to accept.
+func (s Snapshot) Differs(entries []Entry) []Entry {
+	var out []Entry
+	for _, e := range entries {
+		if it, ok := s.Find(e.Manifest.Name); !ok || it.Hash != e.Hash {
+			out = append(out, e)
+		}
+	}
+	return out
+}
