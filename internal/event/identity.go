@@ -32,6 +32,7 @@ type SessionChanged struct {
 	SessionID id.ID  `json:"sessionId"`
 	PersonID  id.ID  `json:"personId"`
 	Action    string `json:"action"` // started, verified, ended
+	By        string `json:"by"`     // principal; machine for an end that nobody asked for
 	How       string `json:"how"`    // password, passkey, setup, reset; ended: sign_out, revoked, replaced, expired, password, disabled, reset, restore
 }
 

@@ -124,7 +124,7 @@ func (s *Service) admit(ctx context.Context, account id.ID, a admission) (Signed
 		if err := a.save(tx, p); err != nil {
 			return err
 		}
-		by := Principal{PersonID: p.ID, Via: ViaSession}.By()
+		by := personBy(p.ID).By()
 		for _, c := range []event.CredentialChanged{
 			{PersonID: p.ID, Kind: string(a.kind) + "_link", Action: "used", By: by},
 			{PersonID: p.ID, Kind: a.credential, Action: "added", Name: a.name, By: by},
@@ -150,7 +150,7 @@ func (s *Service) whoComesIn(tx event.Tx, a admission, row LinkRow) (Person, err
 		if p.State != Active || !a.person.ID.IsZero() && a.person.ID != p.ID {
 			return Person{}, badLink()
 		}
-		return p, s.endSessions(tx, p.ID, id.Nil, "reset", byPerson())
+		return p, s.endSessions(tx, p.ID, id.Nil, "reset", personBy(p.ID))
 	}
 	if ok, err := s.store.CloseSetup(tx, tx.Now()); err != nil || !ok {
 		return Person{}, orElse(err, setupClosed())
@@ -159,7 +159,7 @@ func (s *Service) whoComesIn(tx event.Tx, a admission, row LinkRow) (Person, err
 	if p.ID.IsZero() {
 		p.ID = tx.NewID()
 	}
-	by := Principal{PersonID: p.ID, Via: ViaSession}
+	by := personBy(p.ID)
 	err := s.addPerson(tx, &p, by.By(), byPerson())
 	return p, err
 }

@@ -209,13 +209,17 @@ func (s *Service) forgive(tx event.Tx, counters ...counter) error {
 			}
 			continue
 		}
-		l, err := s.store.LockLimit(tx, c.rule.scope, c.key)
-		if err != nil {
-			return err
-		}
-		if err := s.store.SaveLimit(tx, c.rule.scope, c.key, c.rule.refund(l, tx.Now())); err != nil {
+		if err := s.refund(tx, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *Service) refund(tx event.Tx, c counter) error {
+	l, err := s.store.LockLimit(tx, c.rule.scope, c.key)
+	if err != nil {
+		return err
+	}
+	return s.store.SaveLimit(tx, c.rule.scope, c.key, c.rule.refund(l, tx.Now()))
 }

@@ -181,7 +181,7 @@ func (s *Service) refusePasskey(ctx context.Context, account id.ID, a asserted, 
 	case !a.person.ID.IsZero() && a.person.State != Active:
 		reason = "disabled"
 	}
-	err := s.spoil(ctx, account, a.row, func(tx event.Tx) error {
+	err := s.spoil(context.WithoutCancel(ctx), account, a.row, func(tx event.Tx) error {
 		return s.emit(tx, event.SignInRefused{SignIn: a.person.SignIn, How: how, Reason: reason},
 			a.person.ID, outside(), "A sign-in was refused.")
 	})

@@ -74,6 +74,9 @@ func (h *hasher) derive(ctx context.Context, password string, p HashParams, salt
 		return nil, fault.New(fault.Unavailable, "too many sign-ins at once").WithFix("try again in a moment")
 	}
 	defer h.queued.Add(-1)
+	if err := ctx.Err(); err != nil { // select would pick either way
+		return nil, err
+	}
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():

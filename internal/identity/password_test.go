@@ -52,6 +52,25 @@ func TestPasswordVerifies(t *testing.T) {
 	}
 }
 
+func TestDefaultCostsAreNoLessThanAdvised(t *testing.T) {
+	t.Parallel()
+	p := DefaultHashParams()
+	if p.MemoryKiB < 19*1024 || p.Passes < 2 || p.Lanes < 1 {
+		t.Errorf("%+v is less than the OWASP minimum", p)
+	}
+	h, err := newHasher(p, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := h.hash(context.Background(), secret.New("correct donkey battery"))
+	if err != nil || !strings.HasPrefix(stored, "$argon2id$v=19$m=19456,t=3,p=1$") {
+		t.Fatalf("%s, %v", stored, err)
+	}
+	if good, _, err := h.verify(context.Background(), secret.New("correct donkey battery"), stored); !good || err != nil {
+		t.Errorf("good %v, %v", good, err)
+	}
+}
+
 func TestPHCReadsOnlyWhatItWrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

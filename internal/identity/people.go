@@ -207,7 +207,7 @@ func (s *Service) savePerson(tx event.Tx, was, next Person, by Principal) (Perso
 		if _, err := s.store.WithdrawLinks(tx, LinkReset, next.ID, tx.Now()); err != nil {
 			return next, err
 		}
-		return next, s.endSessions(tx, next.ID, id.Nil, "disabled", by.Label())
+		return next, s.endSessions(tx, next.ID, id.Nil, "disabled", by)
 	}
 	return next, nil
 }
@@ -299,7 +299,7 @@ func (s *Service) SetPassword(ctx context.Context, account id.ID, by Principal, 
 		if err := s.credential(tx, by, "password", "added", ""); err != nil {
 			return err
 		}
-		return s.endSessions(tx, by.PersonID, by.SessionID, "password", by.Label())
+		return s.endSessions(tx, by.PersonID, by.SessionID, "password", by)
 	})
 }
 

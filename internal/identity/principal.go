@@ -69,3 +69,7 @@ func (p Principal) Label() event.Label {
 func Machine(account id.ID) Principal {
 	return Principal{Account: account, Role: Owner, Via: ViaMachine, Name: "the machine"}
 }
+
+// personBy is a person who acts before they have a session: by a link, or by
+// the very sign-in.
+func personBy(person id.ID) Principal { return Principal{PersonID: person, Via: ViaSession} }

@@ -88,7 +88,7 @@ func (s *Service) startSession(tx event.Tx, p Person, how string, c Client, f fr
 			if _, err := s.store.DeleteSession(tx, owner.ID, old.ID); err != nil {
 				return SignedIn{}, err
 			}
-			if err := s.ended(tx, "replaced", byPerson(), old.Session); err != nil {
+			if err := s.ended(tx, "replaced", personBy(owner.ID), old.Session); err != nil {
 				return SignedIn{}, err
 			}
 			s.forget(tx)
@@ -98,7 +98,7 @@ func (s *Service) startSession(tx event.Tx, p Person, how string, c Client, f fr
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if err := s.ended(tx, "expired", house(), dead...); err != nil {
+	if err := s.ended(tx, "expired", Machine(tx.Account()), dead...); err != nil {
 		return SignedIn{}, err
 	}
 	row := SessionRow{Digest: f.digest, Session: Session{
@@ -108,7 +108,7 @@ func (s *Service) startSession(tx event.Tx, p Person, how string, c Client, f fr
 	if err := s.store.AddSession(tx, row); err != nil {
 		return SignedIn{}, err
 	}
-	err = s.emit(tx, event.SessionChanged{SessionID: row.ID, PersonID: p.ID, Action: "started", How: how},
+	err = s.emit(tx, event.SessionChanged{SessionID: row.ID, PersonID: p.ID, Action: "started", How: how, By: personBy(p.ID).By()},
 		p.ID, byPerson(), "A person signed in by %s.", how)
 	return SignedIn{Secret: f.secret, Session: row.Session, Principal: sessionPrincipal(tx.Account(), p, row.Session)}, err
 }
@@ -118,11 +118,11 @@ func sessionPrincipal(account id.ID, p Person, s Session) Principal {
 		Via: ViaSession, SessionID: s.ID, VerifiedAt: s.VerifiedAt}
 }
 
-// ended says that sessions ended.
-func (s *Service) ended(tx event.Tx, how string, l event.Label, sessions ...Session) error {
+// ended says that sessions ended, and by whom.
+func (s *Service) ended(tx event.Tx, how string, by Principal, sessions ...Session) error {
 	for _, x := range sessions {
-		err := s.emit(tx, event.SessionChanged{SessionID: x.ID, PersonID: x.PersonID, Action: "ended", How: how},
-			x.PersonID, l, "A session ended: %s.", how)
+		err := s.emit(tx, event.SessionChanged{SessionID: x.ID, PersonID: x.PersonID, Action: "ended", How: how, By: by.By()},
+			x.PersonID, by.Label(), "A session ended: %s.", how)
 		if err != nil {
 			return err
 		}
@@ -131,13 +131,13 @@ func (s *Service) ended(tx event.Tx, how string, l event.Label, sessions ...Sess
 }
 
 // endSessions ends the sessions of a person but for one.
-func (s *Service) endSessions(tx event.Tx, person, but id.ID, how string, l event.Label) error {
+func (s *Service) endSessions(tx event.Tx, person, but id.ID, how string, by Principal) error {
 	gone, err := s.store.DeleteSessions(tx, person, but)
 	if err != nil {
 		return err
 	}
 	s.forget(tx)
-	return s.ended(tx, how, l, gone...)
+	return s.ended(tx, how, by, gone...)
 }
 
 // SignOut ends the principal's own session.
@@ -187,7 +187,7 @@ func (s *Service) endOne(ctx context.Context, account id.ID, by Principal, perso
 			return fault.New(fault.NotFound, "there is no such session")
 		}
 		s.forget(tx)
-		return s.ended(tx, how, by.Label(), Session{ID: session, PersonID: person})
+		return s.ended(tx, how, by, Session{ID: session, PersonID: person})
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *Service) EndAll(tx event.Tx) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.ended(tx, "restore", house(), gone...); err != nil {
+	if err := s.ended(tx, "restore", Machine(tx.Account()), gone...); err != nil {
 		return 0, err
 	}
 	if _, err := s.store.WithdrawAllLinks(tx, tx.Now()); err != nil {

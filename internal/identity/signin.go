@@ -32,7 +32,7 @@ func (s *Service) SignIn(ctx context.Context, account id.ID, signIn string, pass
 	}
 	good, stale, err := s.hasher.verify(ctx, password, a.hash)
 	if err != nil {
-		return SignedIn{}, err
+		return SignedIn{}, orElse(s.unlooked(ctx, account, a), err)
 	}
 	if !good || a.person.State != Active {
 		return SignedIn{}, s.refuse(ctx, account, a, "password")
@@ -108,6 +108,20 @@ func (s *Service) begin(ctx context.Context, account id.ID, signIn, address stri
 	return a, err
 }
 
+// unlooked takes the charge of a try back when the password was never looked at:
+// too many sign-ins at once, or the caller left. The name's counter is taken
+// down by one only, since this is no proof of anything.
+func (s *Service) unlooked(ctx context.Context, account id.ID, a attempt) error {
+	return s.journal.Do(context.WithoutCancel(ctx), account, func(tx event.Tx) error {
+		for _, c := range a.counters {
+			if err := s.refund(tx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // stillGood checks, inside the transaction that signs in, that the person is
 // active and that the password is still the one that was verified.
 func (s *Service) stillGood(tx event.Tx, a attempt) (Person, error) {
@@ -135,7 +149,8 @@ func (s *Service) refuse(ctx context.Context, account id.ID, a attempt, how stri
 	case a.left == 0:
 		reason = "limited"
 	}
-	err := s.journal.Do(ctx, account, func(tx event.Tx) error {
+	// Also for a caller who left: nobody guesses unrecorded.
+	err := s.journal.Do(context.WithoutCancel(ctx), account, func(tx event.Tx) error {
 		return s.emit(tx, event.SignInRefused{SignIn: a.person.SignIn, How: how, Reason: reason},
 			a.person.ID, outside(), "A sign-in was refused.")
 	})
@@ -160,7 +175,7 @@ func (s *Service) VerifyPassword(ctx context.Context, account id.ID, by Principa
 	}
 	good, _, err := s.hasher.verify(ctx, password, a.hash)
 	if err != nil {
-		return Principal{}, err
+		return Principal{}, orElse(s.unlooked(ctx, account, a), err)
 	}
 	if !good || a.person.State != Active || a.person.ID != by.PersonID {
 		return Principal{}, s.refuse(ctx, account, a, "step_up")
@@ -187,6 +202,6 @@ func (s *Service) verified(tx event.Tx, by Principal, p Person, how string) (Pri
 	}
 	s.forget(tx)
 	by.VerifiedAt = tx.Now()
-	return by, s.emit(tx, event.SessionChanged{SessionID: by.SessionID, PersonID: p.ID, Action: "verified", How: how},
+	return by, s.emit(tx, event.SessionChanged{SessionID: by.SessionID, PersonID: p.ID, Action: "verified", How: how, By: by.By()},
 		p.ID, byPerson(), "A person proved themselves again by %s.", how)
 }

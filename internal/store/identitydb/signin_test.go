@@ -1,6 +1,7 @@
 package identitydb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/secret"
 	"github.com/witan-run/witan/internal/store/storetest"
 )
@@ -149,6 +151,39 @@ func TestTriesAtOnceAreAllCounted(t *testing.T) {
 			t.Errorf("%d guesses were looked at, %d met the lock", looked.Load(), locked.Load())
 		}
 	})
+}
+
+// A try whose password was never looked at costs nothing.
+func TestATryThatWasNotLookedAtIsGivenBack(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenSQLite(t)
+	b, _ := claimed(t, db)
+	o := options(t, db, b.log)
+	gone := &leaver{Journal: db.Journal}
+	o.Journal = gone
+	b.s = must(identity.New(o))(t)
+	for range 10 {
+		c, cancel := context.WithCancel(ctx())
+		gone.after = cancel // the caller leaves once the try is counted
+		_, err := b.s.SignIn(c, b.account, "mira", secret.New("wrong"), identity.Client{})
+		want(t, "a caller that left", err, fault.Cancelled)
+	}
+	must(b.s.SignIn(ctx(), b.account, "mira", secret.New(goodWords), identity.Client{}))(t)
+}
+
+// leaver runs after once the next transaction is done.
+type leaver struct {
+	event.Journal
+	after func()
+}
+
+func (l *leaver) Do(ctx context.Context, account id.ID, f func(tx event.Tx) error) error {
+	err := l.Journal.Do(ctx, account, f)
+	if l.after != nil {
+		l.after()
+		l.after = nil
+	}
+	return err
 }
 
 func TestSignInRenewsAnOldHash(t *testing.T) {
