@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -279,4 +280,37 @@ func TestADataFolderHasOneProcess(t *testing.T) {
 	if _, err := store.Open(context.Background(), db.Options); !fault.Is(err, fault.Conflict) {
 		t.Fatalf("a second open: %v", err)
 	}
+}
+
+func TestACutSegmentVerifiesWithItsArchive(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		ctx := context.Background()
+		o := storetest.Origin(t, event.LayerSystem, event.ClassSystem, "test", "segment.cut")
+		dir := t.TempDir()
+		emitN(t, db, 20)
+		if _, err := db.Cut(ctx, db.Account, store.CutOptions{Dir: dir, Upto: 10, By: "person:x"}, o); !fault.Is(err, fault.Invalid) {
+			t.Fatalf("a small segment was cut: %v", err)
+		}
+		for _, upto := range []int64{10, 15} {
+			if _, err := db.Cut(ctx, db.Account, store.CutOptions{Dir: dir, Upto: upto, Least: 5, By: "person:x"}, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := store.VerifyChain(ctx, db.Journal, db.Account, nil)
+		if err != nil || r.Base != 15 || r.Events != 8 {
+			t.Fatalf("verify: %+v, %v", r, err)
+		}
+		if n, err := store.VerifyArchive(ctx, db.Journal, db.Account, dir); err != nil || n != 15 {
+			t.Fatalf("archive: %d, %v", n, err)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		if err := os.Remove(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.VerifyArchive(ctx, db.Journal, db.Account, dir); err == nil {
+			t.Fatal("a missing archive was not found")
+		}
+		emitN(t, db, 1)
+	})
 }

@@ -171,6 +171,9 @@ func (db *DB) do(ctx context.Context, account id.ID, f func(event.Tx) error, bul
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if db.node.IsZero() {
+		return fault.New(fault.Internal, "write through a reader")
+	}
 	if db.lite != nil {
 		return db.lite.lane.do(ctx, account, f, bulk)
 	}
