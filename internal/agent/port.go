@@ -8,6 +8,16 @@ import (
 	"github.com/witan-run/witan/internal/skill/manifest"
 )
 
+// The words of the ports, under this package's name: who fills a port in a test
+// needs no other import.
+type (
+	Target      = llm.Target
+	Call        = llm.Call
+	Reply       = llm.Reply
+	Instruction = llm.Instruction
+	Entry       = manifest.Entry
+)
+
 // Models asks language models by role, and records and budgets each call.
 // *llm.Service is one.
 type Models interface {
