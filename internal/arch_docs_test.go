@@ -17,7 +17,7 @@ import (
 func TestDocsAreTrue(t *testing.T) {
 	t.Parallel()
 	tree := loadModule(t)
-	for _, v := range slices.Concat(deadLinks(tree, exists), invariants(tree), decisions(tree)) {
+	for _, v := range slices.Concat(deadLinks(tree, exists), invariants(tree), decisions(tree), dependencies(tree)) {
 		t.Error(v)
 	}
 }
@@ -106,6 +106,39 @@ func decisions(tree []source) (bad []string) {
 	return bad
 }
 
+// dependencies: every module that our code imports has its line in
+// docs/dependencies.md.
+func dependencies(tree []source) (bad []string) {
+	page, required := "", []string{}
+	line := regexp.MustCompile(`(?m)^\s*(?:require )?([a-zA-Z0-9.-]+\.[a-z]+/\S+) v\S+`)
+	for _, s := range tree {
+		switch s.path {
+		case "docs/dependencies.md":
+			page = string(s.text)
+		case "go.mod":
+			for _, m := range line.FindAllStringSubmatch(string(s.text), -1) {
+				required = append(required, m[1])
+			}
+		}
+	}
+	slices.Sort(required)
+	slices.Reverse(required) // of two modules that fit, the longer path is the module
+	goFiles(tree, func(s source) {
+		for _, i := range s.imports {
+			for _, mod := range required {
+				if i.path != mod && !strings.HasPrefix(i.path, mod+"/") {
+					continue
+				}
+				if !strings.Contains(page, "`"+mod+"`") {
+					bad = append(bad, fmt.Sprintf("%s imports %s: docs/dependencies.md has no line for %s", s.path, i.path, mod))
+				}
+				break
+			}
+		}
+	})
+	return bad
+}
+
 func TestDocsRulesBite(t *testing.T) {
 	t.Parallel()
 	planted := tree(t, map[string]string{
@@ -113,21 +146,24 @@ func TestDocsRulesBite(t *testing.T) {
 		"docs/invariants.md": "| INV-1 | x | y | `TestGone`, `TestHere` |",
 		"internal/kit/id/a_test.go": `func TestHere(t T) {}
 type T int`,
-		"docs/adr/README.md": "[1](0001-a.md)",
-		"docs/adr/0001-a.md": "Status: accepted\n## Context\n## Decision\n## Consequences\n## Alternatives\n",
-		"docs/adr/0001-b.md": "Status: accepted\n## Context\n",
+		"go.mod":                 "require (\n\texample.org/known v1.0.0 // indirect\n\texample.org/new v0.1.0\n)",
+		"docs/dependencies.md":   "| x | `example.org/known` |",
+		"internal/kit/id/imp.go": "import (\n_ \"example.org/known/sub\"\n_ \"example.org/new\"\n)",
+		"docs/adr/README.md":     "[1](0001-a.md)",
+		"docs/adr/0001-a.md":     "Status: accepted\n## Context\n## Decision\n## Consequences\n## Alternatives\n",
+		"docs/adr/0001-b.md":     "Status: accepted\n## Context\n",
 	})
 	there := func(p string) bool { return p == "README.md" || p == "docs/adr/0001-a.md" }
-	got := strings.Join(slices.Concat(deadLinks(planted, there), invariants(planted), decisions(planted)), "\n")
+	got := strings.Join(slices.Concat(deadLinks(planted, there), invariants(planted), decisions(planted), dependencies(planted)), "\n")
 	for _, want := range []string{
 		"docs/a.md links to docs/b.md", "no row for INV-2", "no row for INV-16", "names TestGone",
-		"0001-b.md is not in", "have one number", `0001-b.md has no "## Decision"`,
+		"no line for example.org/new", "0001-b.md is not in", "have one number", `0001-b.md has no "## Decision"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not found: %s", want)
 		}
 	}
-	for _, wrong := range []string{"example.org", "links to README.md", "INV-1\n", "TestHere", "0001-a.md has no"} {
+	for _, wrong := range []string{"links to https", "links to README.md", "INV-1\n", "TestHere", "0001-a.md has no", "example.org/known"} {
 		if strings.Contains(got, wrong) {
 			t.Errorf("refused what is right: %s", wrong)
 		}
