@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"go/format"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"go/format"
 
 	"github.com/a-h/templ"
 	"github.com/a-h/templ/generator"
