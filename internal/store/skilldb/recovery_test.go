@@ -46,7 +46,9 @@ func (g *gate) Act(ctx context.Context, c skill.Call) (skill.Output, error) {
 	return out, err
 }
 
-func (g *gate) ReadBack(_ context.Context, c skill.Call) (skill.Output, bool, error) { return g.back(c) }
+func (g *gate) ReadBack(_ context.Context, c skill.Call) (skill.Output, bool, error) {
+	return g.back(c)
+}
 
 // crash starts a worker, waits until it stands between its two commits, runs
 // next (another worker, after a restart), then lets the first one go on: it
