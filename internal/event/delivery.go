@@ -53,4 +53,5 @@ const (
 	WorkRun      WorkKind = "run"
 	WorkEffect   WorkKind = "effect"
 	WorkDelivery WorkKind = "delivery"
+	WorkCall     WorkKind = "llm_call"
 )
