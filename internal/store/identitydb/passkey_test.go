@@ -247,22 +247,27 @@ func TestPasskeysAreAddedAndRemoved(t *testing.T) {
 		want(t, "renaming another's", b.s.RenamePasskey(ctx(), b.account, jon.Principal, keys[1].ID, "x"), fault.NotFound)
 		want(t, "removing another's", b.s.RemovePasskey(ctx(), b.account, jon.Principal, keys[1].ID), fault.NotFound)
 
-		// Both are removed at once: one stays.
-		var gone atomic.Int32
-		var wg sync.WaitGroup
-		for _, k := range keys {
-			wg.Go(func() {
-				err := b.s.RemovePasskey(ctx(), b.account, me, k.ID)
-				if err == nil {
-					gone.Add(1)
-				} else if !fault.Is(err, fault.Conflict) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if left := must(b.s.ListPasskeys(ctx(), b.account, me, me.PersonID))(t); gone.Load() != 1 || len(left) != 1 {
-			t.Errorf("%d removed, %d left", gone.Load(), len(left))
+		// Both are removed at once, again and again: one stays.
+		for range 8 {
+			keys = must(b.s.ListPasskeys(ctx(), b.account, me, me.PersonID))(t)
+			var gone atomic.Int32
+			var wg sync.WaitGroup
+			for _, k := range keys {
+				wg.Go(func() {
+					err := b.s.RemovePasskey(ctx(), b.account, me, k.ID)
+					if err == nil {
+						gone.Add(1)
+					} else if !fault.Is(err, fault.Conflict) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if left := must(b.s.ListPasskeys(ctx(), b.account, me, me.PersonID))(t); gone.Load() != 1 || len(left) != 1 {
+				t.Fatalf("%d removed, %d left", gone.Load(), len(left))
+			}
+			c = must(b.s.BeginPasskey(ctx(), b.account, me))(t)
+			must(b.s.FinishPasskey(ctx(), b.account, me, c.Token, a.create(t, c), ""))(t)
 		}
 		// A bent answer makes no passkey.
 		c = must(b.s.BeginPasskey(ctx(), b.account, me))(t)

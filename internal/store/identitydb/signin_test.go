@@ -221,6 +221,7 @@ func TestPasswordChange(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
 		b, mira := claimed(t, db)
 		second := must(b.s.SignIn(ctx(), b.account, "mira", secret.New(goodWords), identity.Client{}))(t)
+		must(b.whoami(second.Secret))(t) // it is in the cache now
 		want(t, "a weak one", b.s.SetPassword(ctx(), b.account, mira.Principal, secret.New("miramiramira")), fault.Invalid)
 		want(t, "the last way in", b.s.RemovePassword(ctx(), b.account, mira.Principal), fault.Conflict)
 		if err := b.s.SetPassword(ctx(), b.account, mira.Principal, secret.New("another donkey battery")); err != nil {
