@@ -20,20 +20,20 @@ type Kind uint8
 
 // The kinds, in the order of the table in docs/cli.md.
 const (
-	Internal    Kind = iota // a bug or an unexpected failure of ours
-	Invalid                 // the input breaks a rule; Field names it
-	NotFound                // the thing does not exist (or not for this account)
-	Conflict                // the thing changed, or the state forbids the act
-	Denied                  // policy or role says no
-	Unauthorized            // nobody is signed in, or the credential is wrong
-	Limited                 // a rate, size or budget limit was met
-	Unavailable             // a store, model or peer cannot be reached; try again
-	Timeout                 // it took longer than its deadline
-	Cancelled               // the caller went away, or a person cancelled it
-	Halted                  // a stop is in force
-	Stale                   // a lease, version or digest is no longer current
-	Unknown                 // the outcome of an effect cannot be told
-	Corrupt                 // stored bytes do not match their proof
+	Internal     Kind = iota // a bug or an unexpected failure of ours
+	Invalid                  // the input breaks a rule; Field names it
+	NotFound                 // the thing does not exist (or not for this account)
+	Conflict                 // the thing changed, or the state forbids the act
+	Denied                   // policy or role says no
+	Unauthorized             // nobody is signed in, or the credential is wrong
+	Limited                  // a rate, size or budget limit was met
+	Unavailable              // a store, model or peer cannot be reached; try again
+	Timeout                  // it took longer than its deadline
+	Cancelled                // the caller went away, or a person cancelled it
+	Halted                   // a stop is in force
+	Stale                    // a lease, version or digest is no longer current
+	Unknown                  // the outcome of an effect cannot be told
+	Corrupt                  // stored bytes do not match their proof
 )
 
 var names = [...]string{

@@ -1,4 +1,4 @@
-package llmdb
+package llmdb_test
 
 import (
 	"testing"
@@ -9,15 +9,16 @@ import (
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/llm"
+	"github.com/witan-run/witan/internal/store/llmdb"
 	"github.com/witan-run/witan/internal/store/storetest"
 )
 
-func TestQueries(t *testing.T) { t.Parallel(); storetest.Queries(t, q) }
+func TestQueries(t *testing.T) { t.Parallel(); storetest.Queries(t, llmdb.Queries) }
 
 func TestCallsRoundTrip(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		s := New()
+		s := llmdb.New()
 		seed := int64(7)
 		r := llm.CallRecord{ID: db.IDs.New(), Key: "k", RunID: db.IDs.New(), Step: 3, Agent: "a", Role: "respond", Provider: "p", Model: "m",
 			Prompt: "x@1", Rendered: "d", MaxTokens: 100, Seed: &seed, Held: llm.Amount{Tokens: 5, USDMicro: 6},
@@ -61,7 +62,7 @@ func TestCallsRoundTrip(t *testing.T) {
 func TestSpendsAndPrompts(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		s := New()
+		s := llmdb.New()
 		keys := []llm.SpendKey{{Scope: "agent:a", Period: "2026-03-01"}, {Scope: "day", Period: "2026-03-01"}}
 		db.Do(t, func(tx event.Tx) error {
 			rows, err := s.LockSpends(tx, keys)
