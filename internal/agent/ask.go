@@ -123,7 +123,7 @@ func (in Inputs) offered() []llm.Tool {
 			continue
 		}
 		tool := llm.Tool{Name: m.Name, Description: m.Description, Schema: string(m.Input)}
-		if !in.shown(t.Label) {
+		if !ours(t.Label) && !in.shown(t.Label) {
 			tool.Description = "(description withheld: less trusted than the one you work for)"
 		}
 		if strings.TrimSpace(tool.Schema) == "" {
@@ -139,7 +139,7 @@ func (in Inputs) offered() []llm.Tool {
 func (in Inputs) instructions(fence string) []llm.Message {
 	var out []llm.Message
 	for _, t := range in.Tools {
-		if t.Manifest.Kind == manifest.Instruction && in.shown(t.Label) {
+		if t.Manifest.Kind == manifest.Instruction && (ours(t.Label) || in.shown(t.Label)) {
 			head := "how to work, label " + t.Label.Integrity().String()
 			out = append(out, llm.UserText(block(fence, "skill:"+t.Manifest.Name, head, string(t.Content))))
 		}

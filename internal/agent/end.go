@@ -72,6 +72,9 @@ func (s *Service) cancel(tx event.Tx, run Run, by, words string) error {
 	if err != nil {
 		return err
 	}
+	if task.Erased {
+		run.Subject = tx.Account() // nothing new is sealed for who is gone
+	}
 	records, err := s.Store.LoadRecords(tx, run.ID)
 	if err != nil {
 		return err

@@ -76,6 +76,10 @@ func (in Inputs) shown(l event.Label) bool {
 	return !in.Definition.Split || l.Integrity() >= in.TaskEvent.Label.Integrity()
 }
 
+// ours reports whether a skill's own text is the program's or the owner's. Like
+// the prompt, such a text lowers nothing and is never withheld.
+func ours(l event.Label) bool { return l.IsZero() || l.Integrity() >= event.House }
+
 // startLabel is the label of the run's first context: the join of the task, of
 // every turn and of every skill description that is shown. It also counts the
 // turns that are withheld.
@@ -93,7 +97,7 @@ func (in Inputs) startLabel() (label event.Label, withheld int) {
 		labels = append(labels, t.Label)
 	}
 	for _, t := range in.Tools {
-		if !t.Label.IsZero() && in.shown(t.Label) {
+		if !ours(t.Label) && in.shown(t.Label) {
 			labels = append(labels, t.Label)
 		}
 	}

@@ -228,3 +228,13 @@ func TestFenceIsInNoText(t *testing.T) {
 		t.Errorf("a text closes its own block: %s", got)
 	}
 }
+
+func TestSentencesKeepTheTextAndItsBindings(t *testing.T) {
+	t.Parallel()
+	text := "I looked. The file is written. Is that right?\nYes!"
+	got := Sentences(text, []event.Binding{{From: 10, To: 29, EventID: id.ID{1}}, {From: 5, To: 900, EventID: id.ID{2}}})
+	want := []Sentence{{Text: "I looked."}, {Text: "The file is written.", EventID: id.ID{1}}, {Text: "Is that right?"}, {Text: "Yes!"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/canon"
+	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 )
@@ -13,13 +14,15 @@ import (
 // delivered.
 func newRecord(run id.ID, n int, kind RecordKind, step int, callID string, e event.Event) (Record, error) {
 	r := Record{RunID: run, N: n, Kind: kind, Step: step, CallID: callID, EventID: e.ID, Label: e.Label, Event: e}
-	sum, err := r.sum(e.Payload)
+	sum, err := r.sum()
 	r.Digest = sum
 	return r, err
 }
 
-// sum returns the digest of the line with a payload as its content.
-func (r Record) sum(p event.Payload) ([32]byte, error) {
+// sum returns the digest of the line, of what its event says of itself — but for
+// what the journal adds when it appends — and of its payload.
+func (r Record) sum() ([32]byte, error) {
+	p := r.Event.Payload
 	// The long texts of a model call count by the digests that stand beside them.
 	switch v := p.(type) {
 	case event.LLMRequest:
@@ -42,6 +45,16 @@ func (r Record) sum(p event.Payload) ([32]byte, error) {
 	b.String(r.CallID)
 	b.Bytes(r.EventID[:])
 	b.String(r.Label.String())
+	e := r.Event
+	b.String(string(e.Type))
+	b.Int64(int64(e.Version))
+	b.Int64(int64(e.Layer))
+	b.String(e.Source)
+	b.String(e.Label.String())
+	b.Int64(clock.Micros(e.OccurredAt))
+	for _, i := range append([]id.ID{e.ID, e.Stream, e.Addressee, e.Subject, e.Causation, e.Correlation}, e.Parents...) {
+		b.Bytes(i[:])
+	}
 	b.Bytes(content)
 	return b.Sum(), nil
 }

@@ -161,7 +161,7 @@ func (p *replay) read(i int) (*Divergence, error) {
 		return p.texts(i, "label", []byte(r.Label.String()), []byte(e.Label.String())), nil
 	}
 	r.Event = e
-	sum, err := r.sum(e.Payload)
+	sum, err := r.sum()
 	if err != nil {
 		return p.diverges(i, "content", err.Error()), nil
 	}

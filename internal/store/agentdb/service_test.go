@@ -80,7 +80,7 @@ func TestARoundTripIsGatedRecordedAndReplays(t *testing.T) {
 
 		w.see(func(s agent.Store, tx event.Tx) error {
 			turns, err := s.ListTurns(tx, w.thread, 1<<30, 10)
-			if err != nil || len(turns) != 4 || turns[0].Role != agent.TurnAssistant || turns[0].Text != "It is written." || turns[0].Label.String() != "h:a" {
+			if err != nil || len(turns) != 4 || turns[0].Role != agent.TurnAssistant || turns[0].Text != "It is written." || turns[0].Label.String() != "p:a" {
 				t.Errorf("turns %+v %v", turns, err)
 			}
 			th, err := s.GetThread(tx, w.thread)
@@ -240,19 +240,26 @@ func TestAMessageDuringARunAlwaysRunsOrQueues(t *testing.T) {
 				w.answer(len(w.skills.open)-1, event.SkillResult{State: "confirmed"}, event.Label{})
 			}
 			for _, r := range runs {
-				_ = w.svc.Work(ctx, db.Account, r)
-			}
-			drop()
-			active := 0
-			for _, r := range runs {
-				switch s := w.run(r).State; s {
-				case agent.Ready, agent.Thinking, agent.Waiting, agent.Resting:
-					active++
-				case agent.Queued, agent.Finished:
+				if err := w.svc.Work(ctx, db.Account, r); err == nil {
+					continue // it landed, waits, or is over
 				}
 			}
-			if active > 1 || active == 0 && w.run(runs[len(runs)-1]).State != agent.Finished {
-				t.Fatalf("flap %d: %d runs go at once, the last is %s", flap, active, w.run(runs[len(runs)-1]).State)
+			drop()
+			active, last := 0, agent.State("")
+			w.see(func(s agent.Store, tx event.Tx) error {
+				list, err := s.ListUnfinished(tx, 100)
+				for _, r := range list {
+					if r.State != agent.Queued {
+						active++
+					}
+					if r.ID == runs[len(runs)-1] {
+						last = r.State
+					}
+				}
+				return err
+			})
+			if active > 1 || active == 0 && last != "" {
+				t.Fatalf("flap %d: %d runs go at once, the last is %s", flap, active, last)
 			}
 		}
 		w.models.mu.Lock()
@@ -263,9 +270,13 @@ func TestAMessageDuringARunAlwaysRunsOrQueues(t *testing.T) {
 			w.drain()
 		}
 		w.drain()
+		answers := map[id.ID]int{}
+		for _, r := range of[event.AgentResponse](w) {
+			answers[r.RunID]++
+		}
 		for i, r := range runs {
-			if w.run(r).State != agent.Finished || w.said(r) == "" {
-				t.Fatalf("run %d of %d is %s", i, len(runs), w.run(r).State)
+			if w.run(r).State != agent.Finished || answers[r] != 1 {
+				t.Fatalf("run %d of %d is %s with %d answers", i, len(runs), w.run(r).State, answers[r])
 			}
 			w.exact(r)
 		}
@@ -435,6 +446,29 @@ func TestAnotherAccountSeesNothing(t *testing.T) {
 		}
 		if err := w.svc.Cancel(context.Background(), other, mira, run); !fault.Is(err, fault.NotFound) {
 			t.Errorf("cancel: %v", err)
+		}
+	})
+}
+
+func TestFactsAreWhatTheRecordSays(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		w := newWorld(t, db, noteScript)
+		w.skills.on("file.write", later)
+		run := w.post("write it")
+		w.drain()
+		facts := func() (f agent.Facts) {
+			w.db.See(t, func(tx event.Tx) (err error) { f, err = w.svc.Facts(tx, run); return err })
+			return f
+		}
+		if f := facts(); len(f.Calls) != 1 || f.Calls[0].Result != nil || f.Answer != nil || f.Start.Given.Turns == 0 || f.Run.State != agent.Waiting {
+			t.Errorf("%+v", f)
+		}
+		w.answer(0, event.SkillResult{State: "confirmed", Output: json.RawMessage(`{}`)}, event.NewLabel(event.Known, event.AccountWide()))
+		w.drain()
+		f := facts()
+		if len(f.Says) != 1 || f.Says[0].EventID != f.Calls[0].ResultEvent || f.Calls[0].Result.State != "confirmed" || f.Why.String() != "k:a" || f.Replies != 2 {
+			t.Errorf("%+v", f)
 		}
 	})
 }

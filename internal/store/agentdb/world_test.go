@@ -334,10 +334,16 @@ func (w *world) post(text string) id.ID {
 
 func (w *world) postTo(name, text string, label event.Label) id.ID {
 	w.t.Helper()
+	return w.postFor(name, text, label, id.Nil)
+}
+
+// postFor says something that is a subject's data.
+func (w *world) postFor(name, text string, label event.Label, subject id.ID) id.ID {
+	w.t.Helper()
 	var run id.ID
 	w.db.Do(w.t, func(tx event.Tx) error {
 		run = tx.NewID()
-		_, err := tx.Emit(w.dispatch, event.Draft{Stream: w.thread, Label: label, Payload: event.AgentTask{
+		_, err := tx.Emit(w.dispatch, event.Draft{Stream: w.thread, Label: label, Subject: subject, Payload: event.AgentTask{
 			TaskID: tx.NewID(), Agent: name, RunID: run, ThreadID: w.thread, MessageID: tx.NewID(), Channel: "console",
 			Requester: mira, Trust: 1_000_000, Text: text, Sender: "mira@home.example"}})
 		return err
