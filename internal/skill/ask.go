@@ -86,7 +86,7 @@ func (s *Service) enter(tx event.Tx, c *call, e *Effect, q Question, v Verdict) 
 		return fault.New(fault.Conflict, "the call was entered by another transaction")
 	}
 	if e.State == Intended {
-		if err := s.enqueue(tx, e, false); err != nil {
+		if err := s.enqueue(tx, e); err != nil {
 			return err
 		}
 	}
@@ -132,16 +132,11 @@ func denial(v Verdict) string {
 	return "policy does not allow it"
 }
 
-// enqueue makes the effect ready now, and the old work row gone if there may be one.
-func (s *Service) enqueue(tx event.Tx, e *Effect, again bool) error {
+// enqueue makes the effect ready now.
+func (s *Service) enqueue(tx event.Tx, e *Effect) error {
 	now, err := s.c.Store.DBNow(tx)
 	if err != nil {
 		return err
-	}
-	if again {
-		if err := s.c.Store.DropEffect(tx, e.ID); err != nil {
-			return err
-		}
 	}
 	return s.c.Store.EnqueueEffect(tx, e.ID, e.Actor, now)
 }

@@ -177,7 +177,7 @@ func (s *Service) resume(tx event.Tx, a *attempt, invoke event.Event) error {
 		if err := s.doubt(tx, e, invoke, reason); err != nil {
 			return err
 		}
-		return s.c.Store.FinishEffect(tx, a.lease)
+		return s.c.Store.WaitEffect(tx, a.lease)
 	}
 	switch e.Class {
 	case manifest.ClassIdempotent:
@@ -211,12 +211,13 @@ func (s *Service) again(tx event.Tx, a *attempt, invoke event.Event, proven bool
 	}
 	decision, err := s.permitted(tx, a, invoke)
 	if f := refusedBy(err); f != nil {
-		if proven {
-			err = s.end(tx, e, invoke, failed(Failed, f, nil))
-		} else {
-			err = s.doubt(tx, e, invoke, f.Kind.String())
+		if !proven {
+			if err := s.doubt(tx, e, invoke, f.Kind.String()); err != nil {
+				return err
+			}
+			return s.c.Store.WaitEffect(tx, a.lease)
 		}
-		if err != nil {
+		if err := s.end(tx, e, invoke, failed(Failed, f, nil)); err != nil {
 			return err
 		}
 		return s.c.Store.FinishEffect(tx, a.lease)
@@ -229,7 +230,7 @@ func (s *Service) again(tx event.Tx, a *attempt, invoke event.Event, proven bool
 }
 
 // doubt says that nobody can tell what became of an effect. No result is given:
-// the run waits for the person who settles it.
+// the run waits for the person who settles it, and the work sleeps.
 func (s *Service) doubt(tx event.Tx, e *Effect, invoke event.Event, reason string) error {
 	from := e.State
 	if from != Unknown {

@@ -180,7 +180,7 @@ func (s *Service) lose(ctx context.Context, a *attempt, reason string) error {
 		if err := s.doubt(tx, &e, a.call.invoke, reason); err != nil {
 			return err
 		}
-		return s.c.Store.FinishEffect(tx, a.lease)
+		return s.c.Store.WaitEffect(tx, a.lease)
 	})
 }
 

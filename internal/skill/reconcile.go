@@ -71,5 +71,5 @@ func (s *Service) unsettled(tx event.Tx, a *attempt, invoke event.Event, err err
 	if err := s.doubt(tx, &a.effect, invoke, "read_back_"+f.Kind.String()); err != nil {
 		return err
 	}
-	return s.c.Store.FinishEffect(tx, a.lease)
+	return s.c.Store.WaitEffect(tx, a.lease)
 }

@@ -71,11 +71,14 @@ func (s *Service) settle(tx event.Tx, w Settlement) (Effect, error) {
 	if err != nil {
 		return e, err
 	}
-	// The row of work is made anew or gone: a worker that still holds it is stale.
-	if err := s.c.Store.DropEffect(tx, e.ID); err != nil {
-		return e, err
-	}
 	from := e.State
+	switch w.Word {
+	case ItHappened, DidNot: // a worker that still holds it is stale now
+		if err := s.c.Store.DropEffect(tx, e.ID); err != nil {
+			return e, err
+		}
+	case ReadItBack, Run:
+	}
 	switch w.Word {
 	case ItHappened:
 		p, err := s.prepare(tx, e.Manifest)
@@ -101,7 +104,11 @@ func (s *Service) settle(tx event.Tx, w Settlement) (Effect, error) {
 	if err := s.move(tx, &e, from, ev); err != nil {
 		return e, err
 	}
-	return e, s.enqueue(tx, &e, false)
+	now, err := s.c.Store.DBNow(tx)
+	if err != nil {
+		return e, err
+	}
+	return e, s.c.Store.WakeEffect(tx, e.ID, now)
 }
 
 // maySettle refuses a word that the effect does not wait for.

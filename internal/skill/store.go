@@ -57,6 +57,10 @@ type Store interface {
 	ReleaseEffect(tx event.Tx, l event.Lease, due time.Time) error
 	// Stopped reports whether one of at most two scopes, or the account, is halted.
 	Stopped(tx event.Tx, scopes ...string) (scope string, stopped bool, err error)
+	// WaitEffect puts the work to sleep; WakeEffect makes sleeping or held work
+	// ready at due. The row stays, so that its fence goes on growing.
+	WaitEffect(tx event.Tx, l event.Lease) error
+	WakeEffect(tx event.Tx, effect id.ID, due time.Time) error
 	// DropEffect removes the work whatever its state; a lease becomes stale.
 	DropEffect(tx event.Tx, effect id.ID) error
 }

@@ -167,8 +167,11 @@ func (s *Service) abandon(ctx context.Context, account, effect id.ID) error {
 		switch e.State {
 		case Intended:
 			err = s.end(tx, &e, invoke, failed(Refused, fault.New(fault.NotFound, "the call was erased"), nil))
-		case Dispatching:
-			err = s.doubt(tx, &e, invoke, "erased")
+		case Dispatching, Unknown:
+			if err := s.doubt(tx, &e, invoke, "erased"); err != nil {
+				return err
+			}
+			return s.c.Store.WaitEffect(tx, lease)
 		default:
 		}
 		if err != nil {

@@ -30,19 +30,19 @@ import (
 // world beside it.
 type bench struct {
 	*storetest.DB
-	s       *skill.Service
-	store   *skilldb.Store
-	desk    *desk
-	world   *world
-	config  skill.Config
-	agent   event.Origin
-	held    map[string][]string
-	head    manifest.Snapshot
-	run     id.ID
-	calls   int
-	regs    []skill.Registration
-	vault   vault
-	granted []manifest.Permission
+	s      *skill.Service
+	store  *skilldb.Store
+	desk   *desk
+	world  *world
+	config skill.Config
+	agent  event.Origin
+	held   map[string][]string
+	head   manifest.Snapshot
+	run    id.ID
+	calls  int
+	regs   []skill.Registration
+	vault  vault
+	more   []manifest.Manifest // of kinds for which nothing is registered
 }
 
 const actor = "agent:coordinator"
@@ -111,7 +111,12 @@ func setup(t *testing.T, db *storetest.DB, opts ...option) *bench {
 		{Name: "skill.epoch", On: []event.Type{"epoch.started"}, Run: b.s.OnEpoch},
 		{Name: "skill.held", On: []event.Type{"work.held"}, Run: b.s.OnHeld},
 	})
-	if b.head, err = b.s.Seed(context.Background(), db.Account, r.Entries()); err != nil {
+	entries := r.Entries()
+	for _, m := range b.more {
+		entries = append(entries, manifest.Entry{Manifest: m, Label: storetest.House()})
+		b.held[actor] = append(b.held[actor], m.Name)
+	}
+	if b.head, err = b.s.Seed(context.Background(), db.Account, entries); err != nil {
 		t.Fatal(err)
 	}
 	return b

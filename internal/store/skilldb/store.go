@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/skill"
 	"github.com/witan-run/witan/internal/skill/manifest"
@@ -59,6 +60,18 @@ func (*Store) FinishEffect(tx event.Tx, l event.Lease) error { return store.Fini
 // ReleaseEffect implements skill.Store.
 func (*Store) ReleaseEffect(tx event.Tx, l event.Lease, due time.Time) error {
 	return store.Release(tx, l, due)
+}
+
+// WaitEffect implements skill.Store.
+func (*Store) WaitEffect(tx event.Tx, l event.Lease) error { return store.Wait(tx, l) }
+
+// WakeEffect implements skill.Store.
+func (*Store) WakeEffect(tx event.Tx, effect id.ID, due time.Time) error {
+	err := store.Unhold(tx, event.WorkEffect, effect, due)
+	if fault.Is(err, fault.Conflict) { // it is not held, but sleeps
+		return store.Wake(tx, event.WorkEffect, effect, due)
+	}
+	return err
 }
 
 // Stopped implements skill.Store.
