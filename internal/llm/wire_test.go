@@ -210,3 +210,32 @@ func TestNoRetryAfterTheFirstEvent(t *testing.T) {
 		t.Errorf("%d tries, %+v, %v", tries, r, err)
 	}
 }
+
+// TestAReplyWithoutAnEndIsTruncated, also where a parser thinks that all is well.
+func TestAReplyWithoutAnEndIsTruncated(t *testing.T) {
+	t.Parallel()
+	w := NewWire(WireConfig{Provider: "p", Limits: Limits{Attempts: 1}, Do: func(context.Context, WireCall) (WireReply, error) {
+		return WireReply{Status: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
+	}})
+	_, err := Collect(w.Stream(t.Context(), func() (WireCall, error) { return WireCall{}, nil }, func(_ *Body, emit func(Event) bool) error {
+		emit(Event{Text: "half an answer"})
+		return nil
+	}))
+	if ReasonOf(err) != Truncated {
+		t.Error(err)
+	}
+}
+
+func TestFenceAvoidsWhatTheDataHolds(t *testing.T) {
+	t.Parallel()
+	values := map[string]Value{}
+	seen := map[string]bool{}
+	for range 5 {
+		code := fence([32]byte{1}, values)
+		if seen[code] {
+			t.Fatalf("the data holds %s already", code)
+		}
+		seen[code] = true
+		values["a"] = Value{Text: values["a"].Text + " " + strings.ToUpper(code)}
+	}
+}

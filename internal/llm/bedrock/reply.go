@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -200,10 +201,11 @@ func readWhole(b *llm.Body, names llm.Names, emit func(llm.Event) bool) error {
 		return err
 	}
 	var v wholeReply
-	if err := json.Unmarshal(data, &v); err != nil {
-		if len(data) == 0 || errors.Is(err, io.ErrUnexpectedEOF) {
-			return b.Failure(llm.Truncated, "the reply is cut short")
-		}
+	// A Decoder, unlike Unmarshal, tells a document that was cut from a wrong one.
+	switch err := json.NewDecoder(bytes.NewReader(data)).Decode(&v); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return b.Failure(llm.Truncated, "the reply is cut short")
+	case err != nil:
 		return b.Failure(llm.Malformed, "the reply is not the documented JSON: %v", err)
 	}
 	if v.StopReason == "" {

@@ -17,7 +17,12 @@ type Wire struct {
 	// Complete returns how many bytes of a reply hold the whole answer; what
 	// follows them may be lost without harm. 0 means all.
 	Complete func(reply []byte) int
+	// Stride cuts at every n-th byte only, for further variants of one wire; 1 by
+	// default.
+	Stride int
 }
+
+func (w Wire) stride() int { return max(w.Stride, raceStride) }
 
 // Suite runs the scenario whole, bytewise and split at every byte, truncated at
 // every byte, behind refusals, and with a provider that stands still.
@@ -45,7 +50,7 @@ func Suite(t *testing.T, w Wire) {
 	t.Run("refusals", func(t *testing.T) { t.Parallel(); w.refusals(t) })
 }
 
-// replySizes returns the sizes of the two replies of the scenario.
+// replies returns the bytes of the two replies of the scenario.
 func (w Wire) replies(t *testing.T) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -76,7 +81,7 @@ func (w *teeWriter) Write(p []byte) (int, error) {
 
 func (w Wire) split(t *testing.T) {
 	for n, reply := range w.replies(t) {
-		for at := 1; at < len(reply); at++ {
+		for at := 1; at < len(reply); at += w.stride() {
 			tp := &Transport{Handler: w.Fake(t), Cut: func(i int) Cut {
 				if i == n {
 					return Cut{Split: at}
@@ -102,8 +107,8 @@ func (w Wire) truncate(t *testing.T) {
 		if w.Complete != nil {
 			whole = w.Complete(reply)
 		}
-		for at := 0; at < len(reply); at++ {
-			cut := Cut{Truncate: at}
+		for at := 0; at < len(reply); at += w.stride() {
+			cut := Cut{Truncate: at, Clean: at%2 == 1} // a proxy may close in order
 			if at == 0 {
 				cut.Truncate = -1
 			}

@@ -14,6 +14,7 @@ type Cut struct {
 	Split    int  // two pieces: the first of this many bytes; 0 for one piece
 	Bytewise bool // one byte a read
 	Truncate int  // break off after this many bytes; 0 for never, -1 for at once
+	Clean    bool // break off as if the reply were complete
 	Hang     int  // stand still after this many bytes until the call ends; likewise
 }
 
@@ -99,8 +100,10 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	case b.at >= hang:
 		<-b.ctx.Done()
 		return 0, b.ctx.Err()
-	case b.at >= trunc:
+	case b.at >= trunc && !b.cut.Clean:
 		return 0, io.ErrUnexpectedEOF
+	case b.at >= trunc:
+		return 0, io.EOF
 	case b.at >= size:
 		return 0, io.EOF
 	}

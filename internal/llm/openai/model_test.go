@@ -39,7 +39,9 @@ func TestScenarioOnTheWire(t *testing.T) {
 	t.Parallel()
 	t.Run("openai", func(t *testing.T) { llmtest.Suite(t, wire("", "max_completion_tokens", false)) })
 	t.Run("compatible server with fields of its own", func(t *testing.T) {
-		llmtest.Suite(t, wire("http://127.0.0.1:8000/v1/", "max_tokens", true))
+		w := wire("http://127.0.0.1:8000/v1/", "max_tokens", true)
+		w.Stride = 7
+		llmtest.Suite(t, w)
 	})
 }
 
@@ -66,7 +68,7 @@ func reply(t *testing.T, contentType, body string) (llm.Response, error) {
 		w.Header().Set("Content-Type", contentType)
 		_, _ = w.Write([]byte(body))
 	})}
-	m := newModel(t, openai.Config{Key: secret.New(testKey), Client: tp.Client(), Wire: llm.WireConfig{Limits: llm.Limits{Attempts: 1}}})
+	m := newModel(t, openai.Config{Key: secret.New(testKey), Client: tp.Client(), Wire: llm.WireConfig{Limits: llm.Limits{Attempts: 1, MaxBytes: 1 << 20, MaxLine: 64 << 10}}})
 	return llm.Collect(m.Stream(t.Context(), llmtest.Request()))
 }
 
@@ -151,8 +153,8 @@ func TestServersThatLie(t *testing.T) {
 		{"an error in the stream", sse(`{"error":{"message":"slow down","code":429}}`), llm.RateLimited},
 		{"an error in the stream by word", sse(`{"error":{"message":"x","type":"server_error","code":null}}`), llm.ServerError},
 		{"an error as a string", sse(`{"error":"boom"}`), llm.ServerError},
-		{"a line without end", "data: " + strings.Repeat("x", 2<<20), llm.TooLarge},
-		{"an endless stream", strings.Repeat(": ping\n\n", 3<<20), llm.TooLarge},
+		{"a line without end", "data: " + strings.Repeat("x", 128<<10), llm.TooLarge},
+		{"an endless stream", strings.Repeat(": ping\n\n", 1<<18), llm.TooLarge},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -206,6 +208,9 @@ func TestKeyNeverShows(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), testKey[at:at+8]) {
 				t.Fatalf("status %d: %v", status, err)
 			}
+		}
+		if (status == 401 || status == 403) && strings.Contains(err.Error(), "***") {
+			t.Errorf("status %d quotes what was said of the key: %v", status, err)
 		}
 	}
 }

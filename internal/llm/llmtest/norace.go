@@ -1,0 +1,5 @@
+//go:build !race
+
+package llmtest
+
+const raceStride = 1
