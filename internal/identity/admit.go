@@ -101,7 +101,7 @@ func (s *Service) admit(ctx context.Context, account id.ID, a admission) (Signed
 		return SignedIn{}, err
 	}
 	var out SignedIn
-	err = s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err = s.do(ctx, account, func(tx event.Tx) error {
 		row, found, err := s.store.FindLink(tx, a.kind, hash)
 		if err != nil {
 			return err

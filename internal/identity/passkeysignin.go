@@ -223,7 +223,7 @@ func (s *Service) FinishSignIn(ctx context.Context, account id.ID, token secret.
 		return SignedIn{}, err
 	}
 	var out SignedIn
-	err = s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err = s.do(ctx, account, func(tx event.Tx) error {
 		p, err := s.used(tx, a)
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func (s *Service) FinishVerify(ctx context.Context, account id.ID, by Principal,
 	if a.err != nil {
 		return Principal{}, s.refusePasskey(ctx, account, a, "step_up")
 	}
-	err = s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err = s.do(ctx, account, func(tx event.Tx) error {
 		p, err := s.used(tx, a)
 		if err != nil {
 			return err

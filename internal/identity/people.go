@@ -152,7 +152,7 @@ func (s *Service) ChangePerson(ctx context.Context, account id.ID, by Principal,
 		return Person{}, err
 	}
 	var out Person
-	err := s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err := s.do(ctx, account, func(tx event.Tx) error {
 		// Owners first, then the person: two demotions at once wait for each
 		// other here, and the second sees the first.
 		var owners []id.ID
@@ -289,7 +289,7 @@ func (s *Service) SetPassword(ctx context.Context, account id.ID, by Principal, 
 	if err != nil {
 		return err
 	}
-	return s.journal.Do(ctx, account, func(tx event.Tx) error {
+	return s.do(ctx, account, func(tx event.Tx) error {
 		if _, err := s.store.LockPerson(tx, by.PersonID); err != nil {
 			return err
 		}

@@ -125,8 +125,17 @@ func (s *Service) authorize(account id.ID, by Principal, a Act) error {
 	return Authorize(by, a, s.clock.Now())
 }
 
-// forget empties the cache of signed-in principals once tx is durable.
+// forget empties the cache of signed-in principals once tx is durable. It may
+// run a moment after the caller of the transaction has its answer; changes of
+// our own use do, which does not return before.
 func (s *Service) forget(tx event.Tx) { s.store.AfterCommit(tx, s.cache.clear) }
+
+// do is journal.Do for changes of who may come in: when it returns, no answer
+// from before the change is given any more.
+func (s *Service) do(ctx context.Context, account id.ID, f func(tx event.Tx) error) error {
+	defer s.cache.clear()
+	return s.journal.Do(ctx, account, f)
+}
 
 // view is journal.View with a result.
 func view[T any](ctx context.Context, s *Service, account id.ID, f func(tx event.Tx) (T, error)) (T, error) {

@@ -178,7 +178,7 @@ func (s *Service) RevokeSession(ctx context.Context, account id.ID, by Principal
 }
 
 func (s *Service) endOne(ctx context.Context, account id.ID, by Principal, person, session id.ID, how string) error {
-	return s.journal.Do(ctx, account, func(tx event.Tx) error {
+	return s.do(ctx, account, func(tx event.Tx) error {
 		ok, err := s.store.DeleteSession(tx, person, session)
 		if err != nil {
 			return err

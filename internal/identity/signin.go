@@ -48,7 +48,7 @@ func (s *Service) SignIn(ctx context.Context, account id.ID, signIn string, pass
 		return SignedIn{}, err
 	}
 	var out SignedIn
-	err = s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err = s.do(ctx, account, func(tx event.Tx) error {
 		p, err := s.stillGood(tx, a)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Service) VerifyPassword(ctx context.Context, account id.ID, by Principa
 	if !good || a.person.State != Active || a.person.ID != by.PersonID {
 		return Principal{}, s.refuse(ctx, account, a, "step_up")
 	}
-	err = s.journal.Do(ctx, account, func(tx event.Tx) error {
+	err = s.do(ctx, account, func(tx event.Tx) error {
 		p, err := s.stillGood(tx, a)
 		if err != nil {
 			return err

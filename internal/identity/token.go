@@ -119,7 +119,7 @@ func (s *Service) RevokeToken(ctx context.Context, account id.ID, by Principal, 
 	if err := s.authorize(account, by, ownOr(by, person, ActTokenRevoke, ActPeopleManage)); err != nil {
 		return err
 	}
-	return s.journal.Do(ctx, account, func(tx event.Tx) error {
+	return s.do(ctx, account, func(tx event.Tx) error {
 		t, err := s.store.GetToken(tx, token)
 		if err != nil {
 			return err
