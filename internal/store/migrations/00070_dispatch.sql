@@ -101,7 +101,7 @@ CREATE TABLE held_messages (
 ) STRICT;
 CREATE INDEX held_messages_pending ON held_messages (account_id, held_id) WHERE state = 'pending';
 CREATE INDEX held_messages_sender ON held_messages (account_id, sender_key, held_id) WHERE state = 'pending';
--- structural: held_messages.channel, held_messages.sender_key, held_messages.reason, held_messages.state
+-- structural: held_messages.settled_by, held_messages.channel, held_messages.sender_key, held_messages.reason, held_messages.state
 
 -- One row per part of an outbound message. The text is in its event.
 CREATE TABLE outbox (
@@ -133,7 +133,7 @@ CREATE INDEX outbox_queue ON outbox (account_id, channel, thread_id, position) W
 CREATE INDEX outbox_answers ON outbox (account_id, in_reply_to, delivery_id) WHERE in_reply_to IS NOT NULL;
 CREATE INDEX outbox_provider ON outbox (account_id, channel, provider_key) WHERE provider_key IS NOT NULL;
 CREATE INDEX outbox_undelivered ON outbox (account_id, state, delivery_id) WHERE state IN ('failed', 'unknown');
--- structural: outbox.channel, outbox.agent, outbox.key, outbox.state, outbox.error_kind, outbox.provider_key
+-- structural: outbox.in_reply_to, outbox.channel, outbox.agent, outbox.key, outbox.state, outbox.error_kind, outbox.provider_key
 
 -- The end of each thread's queue; locking the row locks the queue.
 CREATE TABLE outbox_queues (
@@ -165,5 +165,5 @@ CREATE TABLE later_tasks (
   due_at      INTEGER NOT NULL,
   PRIMARY KEY (account_id, task_id)
 ) STRICT;
--- structural: later_tasks.agent, later_tasks.requester, later_tasks.channel, later_tasks.label
+-- structural: later_tasks.in_reply_to, later_tasks.agent, later_tasks.requester, later_tasks.channel, later_tasks.label
 -- erasable: later_tasks subject=subject_id blank=task_text,address
