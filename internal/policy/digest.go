@@ -11,7 +11,7 @@ import (
 // Digest returns the digest of the exact call, in hex: who acts, for whom, skill
 // and manifest hash, canonical arguments, targets, recipients and labels. Any
 // change of any of them is another call (INV-7).
-func (r *Request) Digest() string {
+func (r Request) Digest() string {
 	var b canon.Binary
 	b.String("witan/call/1")
 	r.act(&b)
@@ -33,7 +33,7 @@ func (r *Request) Digest() string {
 // Shape returns the digest of what would happen, whoever wants it and whatever
 // led to it: skill, manifest, arguments, targets, recipients. A denied shape is
 // not raised again in the same run, also when the context has changed since.
-func (r *Request) Shape() string {
+func (r Request) Shape() string {
 	var b canon.Binary
 	b.String("witan/act/1")
 	r.act(&b)

@@ -17,21 +17,26 @@ import (
 //     capital letter is no way around
 //   - Permits, for ALLOW and grants: no white space, no shell metacharacter, no
 //     control character and no "..", so "git push *" covers no second command
-//     and "docs/*" covers no way out of docs. Only "**" stands for those too.
+//     and "docs/*" covers no way out of docs. A wildcard before a literal part
+//     stands for no separator ("/", ":", "@", ",") either, so "*@example.com"
+//     is one address and "https://*.example.com/*" one domain. Only "**"
+//     stands for all of those too.
 type Glob struct {
-	text     string
-	parts    []string // literal parts; n parts have n-1 wildcards between them
-	folded   []string // parts in lower case
-	literals int      // bytes of the parts
-	unsafe   int      // of those, how many a permitting wildcard may not stand for
-	dots     int      // how often ".." stands in the parts
-	any      bool     // "**"
+	text   string
+	parts  []string // literal parts; n parts have n-1 wildcards between them
+	folded []string // parts in lower case
+	unsafe int      // of those, how many a permitting wildcard may not stand for
+	dots   int      // how often ".." stands in the parts
+	seps   int      // how many separators stand in the parts
+	rank   int      // orders patterns by how much they say: nothing, more literal bytes, exact
+	any    bool     // "**"
 }
 
 const (
-	maxGlob   = 1024 // bytes
-	exactRank = 1 << 20
-	shellMeta = ";&|$`<>(){}[]!#~*?\\'\"^%"
+	maxGlob    = 1024 // bytes
+	exactRank  = 1 << 20
+	shellMeta  = ";&|$`<>(){}[]!#~*?\\'\"^%"
+	separators = "/:@,"
 )
 
 // CompileGlob reads a pattern of at most 1,024 bytes. It returns fault.Invalid
@@ -71,9 +76,13 @@ func CompileGlob(pattern string) (Glob, error) {
 	g.folded = make([]string, len(g.parts))
 	for i, p := range g.parts {
 		g.folded[i] = lower(p)
-		g.literals += len(p)
+		g.rank += len(p)
 		g.unsafe += countUnsafe(p)
 		g.dots += strings.Count(p, "..")
+		g.seps += countAny(p, separators)
+	}
+	if len(g.parts) == 1 {
+		g.rank = exactRank
 	}
 	return g, nil
 }
@@ -82,7 +91,7 @@ func CompileGlob(pattern string) (Glob, error) {
 // pattern is the empty text.
 func compileValue(pattern string) (Glob, error) {
 	if pattern == "" {
-		return Glob{parts: []string{""}, folded: []string{""}}, nil
+		return Glob{parts: []string{""}, folded: []string{""}, rank: exactRank}, nil
 	}
 	return CompileGlob(pattern)
 }
@@ -93,59 +102,73 @@ func EscapeGlob(s string) string {
 }
 
 // String returns the pattern as it was written.
-func (g Glob) String() string { return g.text }
+func (g *Glob) String() string { return g.text }
 
 // Exact reports whether the pattern has no wildcard.
-func (g Glob) Exact() bool { return !g.any && len(g.parts) == 1 }
-
-// rank orders patterns by how much they say: nothing, more literal bytes, exact.
-func (g Glob) rank() int {
-	if g.Exact() {
-		return exactRank
-	}
-	return g.literals
-}
+func (g *Glob) Exact() bool { return !g.any && len(g.parts) == 1 }
 
 // Restricts reports whether s is matched by a pattern that limits.
-func (g Glob) Restricts(s string) bool { return g.any || match(g.folded, lower(s)) }
+func (g *Glob) Restricts(s string) bool { return g.any || match(g.folded, lower(s)) >= 0 }
+
+// restricts is Restricts for a text that was folded before.
+func (g *Glob) restricts(folded string) bool { return g.any || match(g.folded, folded) >= 0 }
 
 // Permits reports whether s is matched by a pattern that gives way.
-func (g Glob) Permits(s string) bool {
+func (g *Glob) Permits(s string) bool {
 	if g.any {
 		return true
 	}
-	if !match(g.parts, s) {
+	end := match(g.parts, s)
+	if end < 0 {
 		return false
 	}
 	// Literal parts match themselves, so whatever s holds more than they do
 	// lies under a wildcard, however the wildcards are laid.
-	return len(g.parts) == 1 || countUnsafe(s) == g.unsafe && strings.Count(s, "..") == g.dots
+	return len(g.parts) == 1 ||
+		countUnsafe(s) == g.unsafe && strings.Count(s, "..") == g.dots && countAny(s[:end], separators) == g.seps
 }
 
-// match reports whether s is parts[0], anything, parts[1], anything, ...
-func match(parts []string, s string) bool {
+// match reports whether s is parts[0], anything, parts[1], anything, ...: it
+// returns where the last literal part ends, or -1. That end is the earliest
+// possible, so what lies before it is the least that earlier wildcards span.
+func match(parts []string, s string) int {
 	first, last := parts[0], parts[len(parts)-1]
 	if len(parts) == 1 {
-		return s == first
+		if s == first {
+			return len(s)
+		}
+		return -1
 	}
 	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
-		return false
+		return -1
 	}
-	s = s[len(first) : len(s)-len(last)]
+	at, limit := len(first), len(s)-len(last)
 	for _, p := range parts[1 : len(parts)-1] {
-		k := strings.Index(s, p)
+		k := strings.Index(s[at:limit], p)
 		if k < 0 {
-			return false
+			return -1
 		}
-		s = s[k+len(p):]
+		at += k + len(p)
 	}
-	return true
+	if last != "" {
+		at = len(s)
+	}
+	return at
 }
 
 // countUnsafe counts the bytes that a permitting wildcard may not stand for.
 func countUnsafe(s string) (n int) {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c == 0x7f || strings.IndexByte(shellMeta, c) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func countAny(s, set string) (n int) {
+	for i := range len(s) {
+		if strings.IndexByte(set, s[i]) >= 0 {
 			n++
 		}
 	}

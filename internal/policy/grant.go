@@ -127,23 +127,25 @@ func (g *Grant) covers(f *facts) bool {
 		return false
 	}
 	for i := range values {
-		glob, ok := g.closest(values[i].pointer)
-		if !ok || !glob.Permits(values[i].text) {
+		glob := g.closest(values[i].pointer)
+		if glob == nil || !glob.Permits(values[i].text) {
 			return false
 		}
 	}
 	return true
 }
 
-// closest returns the glob of the longest pointer at or above p.
-func (g *Grant) closest(p string) (found Glob, ok bool) {
+// closest returns the glob of the longest pointer at or above p. One exact value
+// is one value: a list of such values below its pointer is another call.
+func (g *Grant) closest(p string) (found *Glob) {
 	long := -1
-	for _, a := range g.arguments {
-		if beneath(p, a.pointer) && len(a.pointer) > long {
-			found, ok, long = a.glob, true, len(a.pointer)
+	for i := range g.arguments {
+		a := &g.arguments[i]
+		if beneath(p, a.pointer) && len(a.pointer) > long && (len(p) == len(a.pointer) || !a.glob.Exact()) {
+			found, long = &a.glob, len(a.pointer)
 		}
 	}
-	return found, ok
+	return found
 }
 
 // Covers reports whether the spec covers the call for its actor, so that a

@@ -14,6 +14,16 @@ import (
 type leaf struct {
 	pointer string // JSON pointer (RFC 6901)
 	text    string // a string's own text; the JSON of anything else
+	folded  string // text in lower case, once a rule asked for it
+}
+
+// fold returns the text in lower case, worked out once: many rules may look at
+// one long text.
+func (l *leaf) fold() string {
+	if l.folded == "" {
+		l.folded = lower(l.text)
+	}
+	return l.folded
 }
 
 // maxLeaves bounds the arguments that a decision reads; a call with more is
@@ -50,7 +60,7 @@ func appendLeaves(out []leaf, at string, v any) []leaf {
 			if at == "" {
 				return out
 			}
-			return append(out, leaf{at, "{}"})
+			return append(out, leaf{pointer: at, text: "{}"})
 		}
 		keys := make([]string, 0, len(v))
 		for k := range v {
@@ -62,19 +72,19 @@ func appendLeaves(out []leaf, at string, v any) []leaf {
 		}
 	case []any:
 		if len(v) == 0 {
-			return append(out, leaf{at, "[]"})
+			return append(out, leaf{pointer: at, text: "[]"})
 		}
 		for i, e := range v {
 			out = appendLeaves(out, at+"/"+strconv.Itoa(i), e)
 		}
 	case string:
-		return append(out, leaf{at, v})
+		return append(out, leaf{pointer: at, text: v})
 	case json.Number:
-		return append(out, leaf{at, v.String()})
+		return append(out, leaf{pointer: at, text: v.String()})
 	case bool:
-		return append(out, leaf{at, strconv.FormatBool(v)})
+		return append(out, leaf{pointer: at, text: strconv.FormatBool(v)})
 	case nil:
-		return append(out, leaf{at, "null"})
+		return append(out, leaf{pointer: at, text: "null"})
 	}
 	return out
 }

@@ -132,12 +132,13 @@ func (r *rule) match(f *facts) fit {
 		}
 		out.s[byTarget] = rank
 	}
-	for _, g := range r.arguments {
+	for i := range r.arguments {
+		g := &r.arguments[i]
 		if !holds("arguments", f.argument(g, strict)) {
 			out.failed += g.pointer
 			return out
 		}
-		out.s[byArguments] += argumentRank + g.glob.rank()
+		out.s[byArguments] += argumentRank + g.glob.rank
 	}
 	return out
 }
@@ -159,7 +160,7 @@ func best(globs []Glob, s string, strict bool) int {
 	rank := -1
 	for i := range globs {
 		g := &globs[i]
-		if k := g.rank(); k > rank && (strict && g.Restricts(s) || !strict && g.Permits(s)) {
+		if k := g.rank; k > rank && (strict && g.Restricts(s) || !strict && g.Permits(s)) {
 			rank = k
 		}
 	}
@@ -170,8 +171,11 @@ func best(globs []Glob, s string, strict bool) int {
 // A call that names no target meets no target condition.
 func (f *facts) targets(globs []Glob, strict bool) (rank int, a answer) {
 	list, ok := f.Targets.Get()
-	if !ok {
-		return 0, unknown
+	if !ok { // it may be as specific as its narrowest pattern
+		for i := range globs {
+			rank = max(rank, globs[i].rank)
+		}
+		return rank, unknown
 	}
 	if len(list) == 0 {
 		return 0, no
@@ -192,7 +196,7 @@ func (f *facts) targets(globs []Glob, strict bool) (rank int, a answer) {
 
 // argument matches the values at and under a pointer. An argument that is not
 // there meets no condition.
-func (f *facts) argument(g argumentGlob, strict bool) answer {
+func (f *facts) argument(g *argumentGlob, strict bool) answer {
 	list, err := f.values()
 	if err != nil {
 		return unknown
@@ -204,7 +208,7 @@ func (f *facts) argument(g argumentGlob, strict bool) answer {
 			continue
 		}
 		switch {
-		case strict && g.glob.Restricts(l.text):
+		case strict && g.glob.restricts(l.fold()):
 			return yes
 		case !strict && !g.glob.Permits(l.text):
 			return no
@@ -215,17 +219,27 @@ func (f *facts) argument(g argumentGlob, strict bool) answer {
 }
 
 func (f *facts) recipientsIn(want []recipientClass, strict bool) answer {
-	if _, ok := f.Recipients.Get(); !ok {
+	list, ok := f.Recipients.Get()
+	if !ok {
 		return unknown
 	}
-	// Without knowing who asked, and from where, any recipient may be they.
-	if len(f.classes) > 0 && slices.Contains(want, toRequester) && (f.Requester.IsZero() || f.Channel.IsZero()) {
-		return unknown
-	}
-	for _, c := range f.classes {
-		if in := slices.Contains(want, c); in == strict {
+	open := false
+	for i, c := range f.classes {
+		in := slices.Contains(want, c)
+		// Not knowing who asked, or from where, any recipient, or that person,
+		// may be the requester who is being answered.
+		if f.Requester.IsZero() || f.Channel.IsZero() && list[i].Principal == f.Requester.Or("") {
+			if slices.Contains(want, toRequester) != in {
+				open = true
+				continue
+			}
+		}
+		if in == strict {
 			return yesIf(strict)
 		}
+	}
+	if open {
+		return unknown
 	}
 	return yesIf(!strict && len(f.classes) > 0)
 }
@@ -259,5 +273,5 @@ func (r *rule) names(pointer string) bool {
 
 // namesTarget reports whether a target glob of the rule says more than "any".
 func (r *rule) namesTarget() bool {
-	return len(r.target) > 0 && !slices.ContainsFunc(r.target, func(g Glob) bool { return g.rank() == 0 })
+	return len(r.target) > 0 && !slices.ContainsFunc(r.target, func(g Glob) bool { return g.rank == 0 })
 }

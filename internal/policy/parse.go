@@ -42,7 +42,7 @@ func Parse(text []byte) (d Document, err error) {
 	body := file.Docs[0].Body
 	var v plain
 	if ast.Walk(&v, body); v.bad != nil {
-		return Document{}, fault.New(fault.Invalid, "line %d: anchors, aliases, merges and tags are not read here", v.bad.GetToken().Position.Line)
+		return Document{}, fault.New(fault.Invalid, "line %d: anchors, aliases, merges, tags and fractions are not read here", v.bad.GetToken().Position.Line)
 	}
 	if err := yaml.NodeToValue(body, &d, yaml.Strict()); err != nil {
 		return Document{}, lined(err)
@@ -87,7 +87,7 @@ type plain struct{ bad ast.Node }
 // Visit implements ast.Visitor.
 func (p *plain) Visit(n ast.Node) ast.Visitor {
 	switch n.Type() {
-	case ast.AnchorType, ast.AliasType, ast.MergeKeyType, ast.TagType:
+	case ast.AnchorType, ast.AliasType, ast.MergeKeyType, ast.TagType, ast.FloatType, ast.InfinityType, ast.NanType:
 		p.bad = n
 	}
 	if p.bad != nil {

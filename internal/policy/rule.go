@@ -147,7 +147,7 @@ func (r Rule) compile(kind string) (*rule, error) {
 	if len(r.Note) > maxNote {
 		return nil, fault.New(fault.Limited, "a note has at most %d bytes", maxNote).On("note")
 	}
-	out.rank()
+	out.specify()
 	return out, nil
 }
 
@@ -156,10 +156,10 @@ const (
 	maxNote  = 400
 )
 
-// rank fixes the parts of the specificity that do not depend on the call.
-func (r *rule) rank() {
+// specify fixes the parts of the specificity that do not depend on the call.
+func (r *rule) specify() {
 	switch {
-	case len(r.who) == 0 || slices.ContainsFunc(r.who, func(g Glob) bool { return g.rank() == 0 }):
+	case len(r.who) == 0 || slices.ContainsFunc(r.who, func(g Glob) bool { return g.rank == 0 }):
 	case !slices.ContainsFunc(r.who, func(g Glob) bool { return !g.Exact() }):
 		r.scope = scopeActor
 	default:
