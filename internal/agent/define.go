@@ -82,7 +82,7 @@ func (s *Service) Definition(tx event.Tx, agent string) (Definition, int, error)
 	if err != nil {
 		return Definition{}, 0, err
 	}
-	d, err := v.parse()
+	d, err := s.parse(v)
 	return d, v.Number, err
 }
 
@@ -93,6 +93,30 @@ func (v Version) parse() (Definition, error) {
 	if err != nil {
 		return d, fault.New(fault.Corrupt, "stored definition %s@%d: %w", v.Agent, v.Number, err)
 	}
+	return d, nil
+}
+
+// maxParsed bounds the definitions that are kept parsed.
+const maxParsed = 256
+
+// parse is Version.parse, once per text.
+func (s *Service) parse(v Version) (Definition, error) {
+	s.mu.Lock()
+	d, ok := s.parsed[v.Digest]
+	s.mu.Unlock()
+	if ok {
+		return d, nil
+	}
+	d, err := v.parse()
+	if err != nil {
+		return d, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.parsed) >= maxParsed {
+		clear(s.parsed)
+	}
+	s.parsed[v.Digest] = d
 	return d, nil
 }
 

@@ -58,6 +58,15 @@ func (in Inputs) summaryID() id.ID {
 	return id.Derive(in.Run.Created, []byte("witan/summary"), in.Run.ID[:])
 }
 
+// roleOf is the role that a step asks: the first one summarises, if anything is
+// to be folded and there is a prompt for it.
+func (in Inputs) roleOf(step int) string {
+	if step == 1 && len(in.Fold) > 0 && in.Start.Summariser != "" {
+		return summariseRole
+	}
+	return in.Start.Role
+}
+
 func (in Inputs) now() time.Time { return clock.FromMicros(in.Start.At) }
 
 // tool finds a skill that the agent holds.

@@ -187,7 +187,7 @@ func (p *replay) read(i int) (*Divergence, error) {
 
 // start rebuilds what the run was given, and checks what follows from it.
 func (p *replay) start(start event.RunStarted) (*Divergence, error) {
-	in, err := pins{p.r.Store, p.r.Prompts, p.r.Catalogue}.inputs(p.tx, p.run, start)
+	in, err := pins{p.r.Store, p.r.Prompts, p.r.Catalogue, Version.parse}.inputs(p.tx, p.run, start)
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.Corrupt):
 		return p.diverges(0, "input", err.Error()), nil

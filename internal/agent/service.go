@@ -44,6 +44,7 @@ type Service struct {
 
 	mu     sync.Mutex
 	flying map[id.ID]context.CancelCauseFunc // model calls of this node by run; guarded by mu
+	parsed map[string]Definition             // by digest: a text always reads the same; guarded by mu
 }
 
 // New returns a service; Invalid names what is missing.
@@ -63,7 +64,7 @@ func New(d Deps) (*Service, error) {
 	if _, err := loadZone(d.Zone); err != nil {
 		return nil, err
 	}
-	return &Service{Deps: d, flying: map[id.ID]context.CancelCauseFunc{}}, nil
+	return &Service{Deps: d, flying: map[id.ID]context.CancelCauseFunc{}, parsed: map[string]Definition{}}, nil
 }
 
 // as is the right to speak for one agent.

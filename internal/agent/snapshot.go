@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
+	"github.com/witan-run/witan/internal/llm"
 )
 
 // pins reads back what a run.started pins. Work and Replay share it, so that a
@@ -15,12 +17,12 @@ type pins struct {
 	store     Store
 	prompts   Prompts
 	catalogue Catalogue
+	parse     func(Version) (Definition, error)
 }
 
-// inputs reads everything that start names.
-func (p pins) inputs(tx event.Tx, run Run, start event.RunStarted) (Inputs, error) {
-	in := Inputs{Run: run, Start: start}
-	var err error
+// task reads what a run is about.
+func (p pins) task(tx event.Tx, run Run) (in Inputs, err error) {
+	in.Run = run
 	if in.TaskEvent, err = p.store.GetEvent(tx, run.Task); err != nil {
 		return in, err
 	}
@@ -29,27 +31,37 @@ func (p pins) inputs(tx event.Tx, run Run, start event.RunStarted) (Inputs, erro
 		return in, fault.New(fault.NotFound, "the task of run %s is erased", run.ID)
 	}
 	in.Task = task
+	return in, nil
+}
+
+// inputs reads everything that start names.
+func (p pins) inputs(tx event.Tx, run Run, start event.RunStarted) (Inputs, error) {
+	in, err := p.task(tx, run)
+	if err != nil {
+		return in, err
+	}
+	in.Start = start
 	if start.AgentVersion > 0 {
 		v, err := p.store.GetVersion(tx, run.Agent, start.AgentVersion)
 		if err != nil {
 			return in, err
 		}
-		if in.Definition, err = v.parse(); err != nil {
+		if in.Definition, err = p.parse(v); err != nil {
 			return in, err
 		}
 	}
-	if in.Turns, err = p.store.LoadTurns(tx, run.Thread, start.Turns); err != nil {
-		return in, err
-	}
-	if in.Fold, err = p.store.LoadTurns(tx, run.Thread, start.Fold); err != nil {
-		return in, err
-	}
+	ids := slices.Concat(start.Turns, start.Fold)
 	if !start.Summary.IsZero() {
-		list, err := p.store.LoadTurns(tx, run.Thread, []id.ID{start.Summary})
-		if err != nil {
-			return in, err
-		}
-		in.Summary = &list[0]
+		ids = append(ids, start.Summary)
+	}
+	turns, err := p.store.LoadTurns(tx, run.Thread, ids)
+	if err != nil {
+		return in, err
+	}
+	in.Turns, turns = turns[:len(start.Turns):len(start.Turns)], turns[len(start.Turns):]
+	in.Fold, turns = turns[:len(start.Fold):len(start.Fold)], turns[len(start.Fold):]
+	if len(turns) > 0 {
+		in.Summary = &turns[0]
 	}
 	if start.Prompt != "" {
 		name, n := promptName(start.Prompt)
@@ -72,67 +84,95 @@ func (p pins) inputs(tx event.Tx, run Run, start event.RunStarted) (Inputs, erro
 	return in, nil
 }
 
-func (s *Service) pins() pins { return pins{s.Store, s.Prompts, s.Catalogue} }
+func (s *Service) pins() pins { return pins{s.Store, s.Prompts, s.Catalogue, s.parse} }
 
-// newStart chooses what a run that nobody took up yet is given, from the newest
+// newInputs chooses what a run that nobody took up yet is given, from the newest
 // of everything. rest is true when it must wait for a model.
-func (s *Service) newStart(tx event.Tx, run Run, modelled func(role string) bool) (start event.RunStarted, rest bool, err error) {
-	start = event.RunStarted{RunID: run.ID, Agent: run.Agent, Code: s.Code, Brain: BrainPlain,
+func (s *Service) newInputs(tx event.Tx, run Run) (in Inputs, rest bool, err error) {
+	if in, err = s.pins().task(tx, run); err != nil {
+		return in, false, err
+	}
+	in.Start = event.RunStarted{RunID: run.ID, Agent: run.Agent, Code: s.Code, Brain: BrainPlain,
 		At: clock.Micros(s.Clock.Now()), Zone: s.Zone}
-	own, err := s.Store.LoadTurns(tx, run.Thread, []id.ID{run.Turn})
-	if err != nil {
-		return start, false, err
-	}
-	start.Turns = []id.ID{run.Turn}
-	def, number, err := s.Definition(tx, run.Agent)
-	if fault.Is(err, fault.NotFound) {
-		return start, false, nil // version 0: the answer says that there is no such agent
-	}
-	if err != nil {
-		return start, false, err
-	}
-	start.AgentVersion, start.Role = number, def.ModelRole
-	if start.Policy, err = s.Policy.Version(tx); err != nil {
-		return start, false, err
-	}
-	if _, start.Catalogue, err = s.Catalogue.Entries(tx, 0, def.Skills); err != nil {
-		return start, false, err
-	}
-	if modelled(def.ModelRole) {
-		start.Brain = BrainModel
-	} else if !def.PlainCommands {
-		return start, true, nil
-	}
 	thread, err := s.Store.GetThread(tx, run.Thread)
 	if err != nil {
-		return start, false, err
+		return in, false, err
 	}
-	open, err := s.Store.LoadOpen(tx, run.Thread, thread.Folded)
+	ids := []id.ID{run.Turn}
+	if !thread.Summary.IsZero() {
+		ids = append(ids, thread.Summary)
+	}
+	own, err := s.Store.LoadTurns(tx, run.Thread, ids)
 	if err != nil {
-		return start, false, err
+		return in, false, err
 	}
-	w := PlanWindow(open, own[0], run.Ord, def.Budgets.Context)
-	start.Turns, start.Fold, start.Summary = turnIDs(w.Full), turnIDs(w.Fold), thread.Summary
-	if start.Brain == BrainModel {
-		if start.Prompt, err = s.promptRef(tx, def.Prompt); err != nil {
-			return start, false, err
-		}
-		if len(w.Fold) > 0 && modelled(summariseRole) {
-			if start.Summariser, err = s.promptRef(tx, summarisePrompt); err != nil {
-				return start, false, err
-			}
-		}
+	in.Turns, in.Start.Turns = own[:1:1], []id.ID{run.Turn}
+	rest, err = s.equip(tx, &in, thread, own)
+	if err == nil {
+		in.StartLabel, _ = in.startLabel()
+		in.Start.Given = in.given()
 	}
-	return start, false, nil
+	return in, rest, err
 }
 
-// promptRef names the newest number of a prompt; "" if there is no such prompt.
-func (s *Service) promptRef(tx event.Tx, name string) (string, error) {
-	_, n, err := s.Prompts.Instruction(tx, name, 0)
+// equip gives a run its definition, brain, skills, window and prompts.
+func (s *Service) equip(tx event.Tx, in *Inputs, thread Thread, own []Turn) (rest bool, err error) {
+	start := &in.Start
+	v, err := s.Store.CurrentVersion(tx, in.Run.Agent)
 	if fault.Is(err, fault.NotFound) {
-		return "", nil
+		return false, nil // version 0: the answer says that there is no such agent
 	}
-	return promptRef(name, n), err
+	if err != nil {
+		return false, err
+	}
+	if in.Definition, err = s.parse(v); err != nil {
+		return false, err
+	}
+	def := in.Definition
+	start.AgentVersion, start.Role = v.Number, def.ModelRole
+	if start.Policy, err = s.Policy.Version(tx); err != nil {
+		return false, err
+	}
+	if in.Tools, start.Catalogue, err = s.Catalogue.Entries(tx, 0, def.Skills); err != nil {
+		return false, err
+	}
+	if start.Catalogue == 0 {
+		in.Tools = nil // the empty catalogue of before the first start
+	}
+	if _, ok := s.Models.Route(def.ModelRole); ok {
+		start.Brain = BrainModel
+	} else if !def.PlainCommands {
+		return true, nil
+	}
+	open, err := s.Store.LoadOpen(tx, in.Run.Thread, thread.Folded)
+	if err != nil {
+		return false, err
+	}
+	w := PlanWindow(open, own[0], in.Run.Ord, def.Budgets.Context)
+	in.Turns, in.Fold = w.Full, w.Fold
+	start.Turns, start.Fold, start.Summary = turnIDs(w.Full), turnIDs(w.Fold), thread.Summary
+	if len(own) > 1 {
+		in.Summary = &own[1]
+	}
+	if start.Brain == BrainPlain {
+		return false, nil
+	}
+	if in.System, start.Prompt, err = s.prompt(tx, def.Prompt); err != nil {
+		return false, err
+	}
+	if _, ok := s.Models.Route(summariseRole); ok && len(w.Fold) > 0 {
+		in.Summariser, start.Summariser, err = s.prompt(tx, summarisePrompt)
+	}
+	return false, err
+}
+
+// prompt reads the newest number of a prompt and its NAME@N; "" if there is none.
+func (s *Service) prompt(tx event.Tx, name string) (llm.Instruction, string, error) {
+	text, n, err := s.Prompts.Instruction(tx, name, 0)
+	if fault.Is(err, fault.NotFound) {
+		return llm.Instruction{}, "", nil
+	}
+	return text, promptRef(name, n), err
 }
 
 func turnIDs(list []Turn) []id.ID {
@@ -168,25 +208,28 @@ func (s *Service) load(ctx context.Context, account, runID id.ID) (*flight, erro
 			return err
 		}
 		f.started = len(f.records) > 0
-		for i := range f.records {
-			if f.records[i].Event, err = s.Store.GetEvent(tx, f.records[i].EventID); err != nil {
-				return err
-			}
+		if !f.started {
+			f.in, f.rest, err = s.newInputs(tx, f.run)
+			return err
 		}
-		var start event.RunStarted
-		if f.started {
-			start, _ = f.records[0].Event.Payload.(event.RunStarted)
-		} else {
-			modelled := func(role string) bool { _, ok := s.Models.Route(role); return ok }
-			if start, f.rest, err = s.newStart(tx, f.run, modelled); err != nil {
-				return err
-			}
+		if f.records[0].Event, err = s.Store.GetEvent(tx, f.records[0].EventID); err != nil {
+			return err
 		}
+		start, _ := f.records[0].Event.Payload.(event.RunStarted)
 		if f.in, err = s.pins().inputs(tx, f.run, start); err != nil {
 			return err
 		}
-		if !f.started {
-			f.in.Start.Given = f.in.given()
+		for i := 1; i < len(f.records); i++ {
+			r := &f.records[i]
+			if r.Kind == RecordRequest && i+1 < len(f.records) {
+				// A long text of which an answered request needs only the role.
+				r.Event = event.Event{ID: r.EventID, Correlation: f.records[0].Event.Correlation, Label: r.Label,
+					Payload: event.LLMRequest{Role: f.in.roleOf(r.Step)}}
+				continue
+			}
+			if r.Event, err = s.Store.GetEvent(tx, r.EventID); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

@@ -36,7 +36,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
 -- name: get_turn
 SELECT id, thread_id, seq, ord, role, author, text, label, event_id, message_id, run_id, channel, sender, files, covers, at, subject_id
-FROM turns WHERE account_id = ? AND id = ? AND thread_id = ?
+FROM turns WHERE account_id = ? AND thread_id = ? AND id = ?
+-- name: get_turns
+SELECT id, thread_id, seq, ord, role, author, text, label, event_id, message_id, run_id, channel, sender, files, covers, at, subject_id
+FROM turns WHERE account_id = ? AND thread_id = ? AND id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: load_open
 SELECT id, thread_id, seq, ord, role, author, text, label, event_id, message_id, run_id, channel, sender, files, covers, at, subject_id
 FROM turns WHERE account_id = ? AND thread_id = ? AND ord > ? AND role <> 'summary' ORDER BY ord, seq

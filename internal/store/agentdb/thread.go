@@ -1,6 +1,7 @@
 package agentdb
 
 import (
+	"slices"
 	"time"
 
 	"github.com/witan-run/witan/internal/agent"
@@ -65,16 +66,33 @@ func (*Store) AppendTurn(tx event.Tx, t agent.Turn) error {
 	return err
 }
 
+// perQuery is how many turns one query names.
+const perQuery = 24
+
 // LoadTurns implements agent.Store.
 func (*Store) LoadTurns(tx event.Tx, thread id.ID, ids []id.ID) ([]agent.Turn, error) {
+	found := make(map[id.ID]agent.Turn, len(ids))
+	for part := range slices.Chunk(ids, perQuery) {
+		name, args := "get_turn", []any{tx.Account(), thread, part[0]}
+		if len(part) > 1 {
+			name = "get_turns"
+			for i := range perQuery - 1 {
+				args = append(args, part[min(i+1, len(part)-1)])
+			}
+		}
+		turns, err := list(tx, name, args, readTurn)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range turns {
+			found[t.ID] = t
+		}
+	}
 	out := make([]agent.Turn, 0, len(ids))
 	for _, i := range ids {
-		t, err := one(tx, "get_turn", []any{tx.Account(), i, thread}, readTurn)
-		if fault.Is(err, fault.NotFound) {
+		t, ok := found[i]
+		if !ok {
 			return out, fault.New(fault.NotFound, "turn %s of thread %s is not there", i, thread)
-		}
-		if err != nil {
-			return out, err
 		}
 		out = append(out, t)
 	}
