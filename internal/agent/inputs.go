@@ -39,7 +39,7 @@ type Inputs struct {
 	Turns      []Turn // in full, in order; the last is the task's
 	System     llm.Instruction
 	Summariser llm.Instruction
-	Tools      []manifest.Entry // those that the agent holds, in the order of its list
+	Tools      []manifest.Entry // those that the agent holds and the catalogue has
 }
 
 // callID is the id of a model call: derived, so that a request that was asked

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/llm"
 	"github.com/witan-run/witan/internal/skill/manifest"
 )
@@ -16,6 +17,7 @@ type (
 	Reply       = llm.Reply
 	Instruction = llm.Instruction
 	Entry       = manifest.Entry
+	Snapshot    = manifest.Snapshot
 )
 
 // Models asks language models by role, and records and budgets each call.
@@ -39,12 +41,13 @@ type Prompts interface {
 	Instruction(tx event.Tx, name string, number int) (llm.Instruction, int, error)
 }
 
-// Catalogue gives the skills of a numbered snapshot. Filled by skill.
+// Catalogue gives the skills of a numbered snapshot. *skill.Service is one.
 type Catalogue interface {
-	// Entries returns the skills with these names that are switched on in a
-	// snapshot, in the order of the names, leaving out those it lacks; number 0
-	// means the newest. It returns the number.
-	Entries(tx event.Tx, number int, names []string) ([]manifest.Entry, int, error)
+	// Head returns the newest snapshot; its number is 0 before there is one.
+	Head(tx event.Tx) (manifest.Snapshot, error)
+	// Offered returns, of the named skills, those that a snapshot has and that are
+	// switched on in a workspace, always in the same order.
+	Offered(tx event.Tx, number int, held []string, workspace id.ID) ([]manifest.Entry, error)
 }
 
 // PolicyVersion names the rules in force, for the record. Filled by policy.

@@ -76,7 +76,7 @@ func (p pins) inputs(tx event.Tx, run Run, start event.RunStarted) (Inputs, erro
 		}
 	}
 	if start.AgentVersion > 0 && start.Catalogue > 0 && len(in.Definition.Skills) > 0 {
-		if in.Tools, _, err = p.catalogue.Entries(tx, start.Catalogue, in.Definition.Skills); err != nil {
+		if in.Tools, err = p.catalogue.Offered(tx, start.Catalogue, in.Definition.Skills, id.Nil); err != nil {
 			return in, err
 		}
 	}
@@ -133,11 +133,15 @@ func (s *Service) equip(tx event.Tx, in *Inputs, thread Thread, own []Turn) (res
 	if start.Policy, err = s.Policy.Version(tx); err != nil {
 		return false, err
 	}
-	if in.Tools, start.Catalogue, err = s.Catalogue.Entries(tx, 0, def.Skills); err != nil {
+	head, err := s.Catalogue.Head(tx)
+	if err != nil {
 		return false, err
 	}
-	if start.Catalogue == 0 {
-		in.Tools = nil // the empty catalogue of before the first start
+	start.Catalogue = head.Number
+	if head.Number > 0 && len(def.Skills) > 0 {
+		if in.Tools, err = s.Catalogue.Offered(tx, head.Number, def.Skills, id.Nil); err != nil {
+			return false, err
+		}
 	}
 	if _, ok := s.Models.Route(def.ModelRole); ok {
 		start.Brain = BrainModel

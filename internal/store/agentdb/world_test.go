@@ -165,13 +165,19 @@ func later(event.SkillInvoke) *event.SkillResult { return nil }
 
 type catalogue struct{ entries map[string]agent.Entry }
 
-func (c *catalogue) Entries(_ event.Tx, _ int, names []string) (out []agent.Entry, n int, err error) {
-	for _, n := range names {
+func (c *catalogue) Head(event.Tx) (agent.Snapshot, error) { return agent.Snapshot{Number: 3}, nil }
+
+func (c *catalogue) Offered(_ event.Tx, number int, held []string, _ id.ID) (out []agent.Entry, err error) {
+	if number != 3 {
+		return nil, fault.New(fault.NotFound, "no catalogue %d", number)
+	}
+	held = slices.Sorted(slices.Values(held))
+	for _, n := range held {
 		if e, ok := c.entries[n]; ok {
 			out = append(out, e)
 		}
 	}
-	return out, 3, nil
+	return out, nil
 }
 
 type prompts struct{ byName map[string]agent.Instruction }
