@@ -225,7 +225,7 @@ func (s *Service) again(tx event.Tx, a *attempt, invoke event.Event, proven bool
 	if err != nil {
 		return err
 	}
-	a.plan, a.end = planAct, a.now.Add(a.call.entry.Manifest.Timeout())
+	a.plan, a.end, a.doubtful = planAct, a.now.Add(a.call.entry.Manifest.Timeout()), !proven
 	return s.leave(tx, a, Dispatching, decision)
 }
 

@@ -150,10 +150,9 @@ func (s *Service) changeCatalogue(tx event.Tx, by By, c Change) (manifest.Snapsh
 
 // apply returns the items after a change, sorted. The old ones are not touched.
 func apply(old []manifest.Item, c Change) ([]manifest.Item, error) {
-	items := make([]manifest.Item, len(old))
-	for i, it := range old {
-		it.Except = slices.Clone(it.Except)
-		items[i] = it
+	items := slices.Clone(old)
+	for i := range items {
+		items[i].Except = slices.Clone(items[i].Except)
 	}
 	find := func(name string) int {
 		return slices.IndexFunc(items, func(i manifest.Item) bool { return i.Name == name })

@@ -18,17 +18,18 @@ func (s *Service) conclude(ctx context.Context, a *attempt, r reply, tookUS int6
 		s.c.Log.InfoContext(ctx, "skill call ended", slog.String("skill", e.Skill), slog.String("effect", e.ID.String()),
 			slog.String("kind", fault.KindOf(r.err).String()), slog.Int("attempt", e.Attempt))
 	}
-	switch outcomeOf(r.err) {
-	case happened:
+	switch what := outcomeOf(r.err); {
+	case what == happened:
 		return s.confirm(ctx, a, r.out, tookUS)
-	case rejected:
+	case what == rejected && a.doubtful:
+		return s.lose(ctx, a, fault.KindOf(r.err).String())
+	case what == rejected:
 		return s.fail(ctx, a, r.err, tookUS)
-	case unsent:
+	case what == unsent && !a.doubtful:
 		if e.Attempt >= s.c.MaxAttempts {
 			return s.fail(ctx, a, fault.New(fault.Unavailable, "the target cannot be reached: %w", r.err), tookUS)
 		}
 		return s.putOff(ctx, a, Intended, "not_sent")
-	case open:
 	}
 	kind := fault.KindOf(r.err).String()
 	switch {

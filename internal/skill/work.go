@@ -25,13 +25,16 @@ const (
 
 // attempt is one worker's hold on one effect.
 type attempt struct {
-	plan    plan
-	effect  Effect
-	lease   event.Lease
-	call    *call
-	now     time.Time // database clock
-	end     time.Time // deadline of the attempt
-	secrets *openSecrets
+	plan   plan
+	effect Effect
+	lease  event.Lease
+	call   *call
+	now    time.Time // database clock
+	end    time.Time // deadline of the attempt
+	// doubtful says that an earlier attempt may have happened: whatever this one
+	// ends in but success says nothing about that one.
+	doubtful bool
+	secrets  *openSecrets
 }
 
 // Work carries one effect on, as far as it goes now. The worker pool calls it

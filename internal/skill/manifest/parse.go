@@ -133,7 +133,7 @@ func yamlError(err error) error {
 	out := fault.New(fault.Invalid, "line %d: %s", y.GetToken().Position.Line, msg)
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		return out.On(unknown.Token.Value).WithFix("remove the key, or spell it as docs/skills.md does")
+		return out.On(unknown.Token.Value).WithFix("remove the key, or look for its right spelling")
 	}
 	return out
 }

@@ -68,10 +68,6 @@ func base(name string, class manifest.Class) manifest.Manifest {
 // option changes a bench before it is built.
 type option func(*bench)
 
-func with(m manifest.Manifest, e skill.Executable) option {
-	return func(b *bench) { b.regs = append(b.regs, skill.Registration{Manifest: m, Exec: e}) }
-}
-
 func configured(f func(*skill.Config)) option { return func(b *bench) { f(&b.config) } }
 
 func setup(t *testing.T, db *storetest.DB, opts ...option) *bench {

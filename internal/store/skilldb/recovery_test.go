@@ -24,7 +24,6 @@ type gate struct {
 	before bool
 	act    exec
 	back   func(c skill.Call) (skill.Output, bool, error)
-	n      int
 }
 
 func newGate(before bool, act exec) *gate {
@@ -270,6 +269,39 @@ func TestAnOpenOutcomeIsTreatedByClass(t *testing.T) {
 		if n := b.world.count(look.Key); n != 1 {
 			t.Errorf("reconcilable: done %d times", n)
 		}
+	})
+}
+
+// What a second attempt ends in says nothing about the first, which may have
+// happened: neither a no nor a failed dial makes it a failure.
+func TestASecondAttemptProvesNothingAboutTheFirst(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		then := func(err error) func(b *bench) skill.Executable {
+			return func(b *bench) skill.Executable {
+				return exec(func(_ context.Context, c skill.Call) (skill.Output, error) {
+					if c.Attempt == 1 {
+						b.world.do(c)
+						return skill.Output{}, fault.New(fault.Unavailable, "connection reset")
+					}
+					return skill.Output{}, err
+				})
+			}
+		}
+		b := setup(t, db, lazy(base("do.no", manifest.ClassIdempotent), then(fault.New(fault.Unauthorized, "who are you?"))),
+			lazy(base("do.down", manifest.ClassIdempotent), then(skill.NotSent(errors.New("connection refused")))),
+			configured(func(c *skill.Config) { c.MaxAttempts = 3 }))
+		no := b.call(t, "do.no", `{"what":"tea"}`)
+		b.mustWork(t, no.ID, skill.Dispatching)
+		b.later()
+		b.mustWork(t, no.ID, skill.Unknown)
+		b.noResult(t, no.ID)
+		down := b.call(t, "do.down", `{"what":"tea"}`)
+		for _, want := range []skill.State{skill.Dispatching, skill.Dispatching, skill.Unknown} {
+			b.mustWork(t, down.ID, want)
+			b.later()
+		}
+		b.noResult(t, down.ID)
 	})
 }
 
