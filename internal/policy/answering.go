@@ -355,8 +355,9 @@ func (s *Service) update(tx event.Tx, a *Approval) error {
 }
 
 // Withdraw takes an allowance back before it takes effect. The approval is open
-// again, and the grant and the endorsement that came with it are gone. After
-// EffectiveAt, or once the call has gone, it is a *LiveError.
+// again, or superseded if its asker has asked about the same call anew since;
+// the grant and the endorsement that came with it are gone. After EffectiveAt,
+// or once the call has gone, it is a *LiveError.
 func (s *Service) Withdraw(ctx context.Context, account, person, approval id.ID) (out Approval, err error) {
 	err = s.journal.Do(ctx, account, func(tx event.Tx) (err error) {
 		out, err = s.withdraw(tx, person, approval)
@@ -383,9 +384,17 @@ func (s *Service) withdraw(tx event.Tx, person, approval id.ID) (Approval, error
 	case expired(now, a.EffectiveAt):
 		return Approval{}, stale(a, "%s has taken effect", a.Key)
 	}
+	other, again, err := s.store.FindLive(tx, a.AskerID, a.Call)
+	if err != nil {
+		return Approval{}, err
+	}
+	again = again && other.ID != a.ID
 	grant, endorsement := a.Grant, a.Endorsement
 	a.State, a.Answer, a.AnsweredBy, a.AnsweredAt, a.Scope, a.Via, a.Reason = StateOpen, "", id.Nil, time.Time{}, "", "", ""
 	a.EffectiveAt, a.Grant, a.Endorsement = time.Time{}, id.Nil, id.Nil
+	if again {
+		a.State = StateSuperseded
+	}
 	if err := s.update(tx, &a); err != nil {
 		return Approval{}, err
 	}
@@ -406,5 +415,11 @@ func (s *Service) withdraw(tx event.Tx, person, approval id.ID) (Approval, error
 			return Approval{}, err
 		}
 	}
-	return a, nil
+	if again { // it was never open: one call has one open approval
+		_, err = tx.Emit(s.origin, event.Draft{
+			Payload: event.ApprovalClosed{ApprovalID: a.ID, InvokeID: a.Invoke, RunID: a.Request.Run, How: string(StateSuperseded)},
+			Summary: a.summary("is superseded by " + other.Key + "."), Stream: a.ID, Causes: []event.Ref{e.Ref()}, Subject: a.Subject,
+		})
+	}
+	return a, err
 }

@@ -24,8 +24,9 @@ type AskRequest struct {
 }
 
 // Ask adds an approval and says approval.requested. A call that the asker has
-// an open approval for, or one that is allowed and not used, gets that one
-// back: look at State, for its answer may be there already.
+// an open approval for gets that one back. So does a call that is asked about
+// again, by the same invoke, after it was allowed and before it was used: look
+// at State, for its answer may be there already.
 //
 // It returns fault.Denied for a call whose like a person denied to this asker
 // before (in this run), and fault.Invalid for a decision that is none of this
@@ -42,7 +43,7 @@ func (s *Service) Ask(tx event.Tx, r AskRequest, cause event.Ref) (Approval, err
 	if err != nil {
 		return Approval{}, closed(err)
 	}
-	if ok && !expired(now, live.ExpiresAt) {
+	if ok && !expired(now, live.ExpiresAt) && (live.State == StateOpen || live.Invoke == r.Request.Invoke) {
 		return live, nil
 	}
 	denied, was, err := s.store.FindDenied(tx, r.AskerID, r.Request.Shape())
@@ -56,7 +57,7 @@ func (s *Service) Ask(tx event.Tx, r AskRequest, cause event.Ref) (Approval, err
 		}
 		return Approval{}, fault.New(fault.Denied, "%s denied this call already%s", denied.Key, why).WithFix("do something else")
 	}
-	if ok { // its timer has not fired yet
+	if ok && live.State == StateOpen { // its timer has not fired yet
 		if err := s.close(tx, live, StateExpired, live.Requested); err != nil {
 			return Approval{}, err
 		}

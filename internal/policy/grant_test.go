@@ -34,11 +34,17 @@ func TestNarrowestGrantIsThisCall(t *testing.T) {
 	if !spec.Covers(shell) {
 		t.Fatal("it does not cover its own call")
 	}
+	shell.Workspace = Known(space)
+	scoped := spec
+	if scoped.Workspace = space; !scoped.Covers(shell) || !spec.Covers(shell) {
+		t.Fatal("a grant in its workspace, and one in any")
+	}
 	for name, change := range map[string]func(*Request){
-		"another actor is tested with the holder below": func(r *Request) { r.Skill = "shell.execute" },
-		"another version of the skill":                  func(r *Request) { r.Manifest = "m2" },
-		"another target":                                func(r *Request) { r.Targets = Known([]Target{{"/argv", "rm"}}) },
-		"one more target":                               func(r *Request) { r.Targets = Known([]Target{{"/argv", "git"}, {"/argv", "rm"}}) },
+		"another workspace":                        func(r *Request) { r.Workspace = Known(aRun) },
+		"another skill whose name begins the same": func(r *Request) { r.Skill = "shell.execute" },
+		"another version of the skill":             func(r *Request) { r.Manifest = "m2" },
+		"another target":                           func(r *Request) { r.Targets = Known([]Target{{"/argv", "rm"}}) },
+		"one more target":                          func(r *Request) { r.Targets = Known([]Target{{"/argv", "git"}, {"/argv", "rm"}}) },
 		"one more argument": func(r *Request) {
 			r.Arguments = json.RawMessage(`{"argv":["git","push","origin *"],"env":{},"force":false,"note":"","sudo":true,"tries":3}`)
 		},
@@ -53,7 +59,7 @@ func TestNarrowestGrantIsThisCall(t *testing.T) {
 		},
 		"a higher risk":                 func(r *Request) { r.Risk = Known(RiskMedium) },
 		"another access":                func(r *Request) { r.Access = Known(AccessDelete) },
-		"another workspace":             func(r *Request) { r.Workspace = Known(space); spec.Workspace = aRun },
+		"no workspace that is known":    func(r *Request) { r.Workspace = Maybe[id.ID]{} },
 		"an unknown access":             func(r *Request) { r.Access = Maybe[Access]{} },
 		"an unknown risk":               func(r *Request) { r.Risk = Maybe[Risk]{} },
 		"unknown targets":               func(r *Request) { r.Targets = Maybe[[]Target]{} },
@@ -61,10 +67,9 @@ func TestNarrowestGrantIsThisCall(t *testing.T) {
 		"its end":                       func(r *Request) { r.Now = Known(noon.Add(time.Hour)) },
 		"arguments that cannot be read": func(r *Request) { r.Arguments = json.RawMessage(`[]`) },
 	} {
-		spec.Workspace = id.Nil
 		r := shell
 		change(&r)
-		if spec.Covers(r) {
+		if scoped.Covers(r) {
 			t.Errorf("%s is covered", name)
 		}
 	}

@@ -453,6 +453,39 @@ func TestApprovalAskedAtOnceIsOne(t *testing.T) {
 	})
 }
 
+func TestApprovalOfTheSameCallByAnotherInvoke(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := setup(t, db)
+		by := func(invoke id.ID) policy.Request { return b.write(func(r *policy.Request) { r.Invoke = invoke }) }
+		one, two := db.IDs.New(), db.IDs.New()
+		console := func(r *policy.AnswerRequest) { r.Via = policy.ViaConsole }
+		first := b.ask(by(one))
+		if b.ask(by(two)).ID != first.ID {
+			t.Error("one call, two open approvals")
+		}
+		b.allow(first, console)
+		if again := b.ask(by(one)); again.ID != first.ID {
+			t.Error("the invoke did not find its own answer")
+		}
+		second := b.ask(by(two))
+		if second.ID == first.ID {
+			t.Fatal("an answer was given to another invoke")
+		}
+		back, err := b.svc.Withdraw(context.Background(), db.Account, b.owner, first.ID)
+		if err != nil || back.State != policy.StateSuperseded || b.count("approval.closed") != 1 {
+			t.Fatalf("%v %+v", err, back)
+		}
+		b.allow(second)
+		if d := b.confirm(by(one), first.ID, db.IDs.New()); d.Effect != policy.Deny {
+			t.Error("a withdrawn answer carried a call")
+		}
+		if d := b.confirm(by(two), second.ID, db.IDs.New()); d.Effect != policy.Allow {
+			t.Errorf("%v", d.Sentences())
+		}
+	})
+}
+
 func TestApprovalClosing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
