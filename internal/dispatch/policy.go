@@ -44,6 +44,7 @@ func (p ChannelPolicy) check(name string) error {
 // Config holds the settings of dispatch. Start from DefaultConfig.
 type Config struct {
 	DefaultAgent    string // serves what no route names
+	PersonChannel   string // where a person is told something of our own accord
 	MaxMessageBytes int    // of one inbound text; 100 KiB in seed 000
 	// Outsiders limits an account's messages from everybody but its people;
 	// People limits those of its people. They are apart, so that a flood from
@@ -66,7 +67,7 @@ type DeliveryConfig struct {
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		DefaultAgent: "coordinator", MaxMessageBytes: 102_400,
+		DefaultAgent: "coordinator", PersonChannel: "console", MaxMessageBytes: 102_400,
 		Outsiders: Rate{Burst: 100, PerMinute: 100}, People: Rate{Burst: 1200, PerMinute: 6000},
 		Sender: Rate{Burst: 15, PerMinute: 15}, Person: Rate{Burst: 120, PerMinute: 600},
 		Trust:    DefaultWeights(),
@@ -77,6 +78,9 @@ func DefaultConfig() Config {
 func (c Config) check() error {
 	if c.DefaultAgent == "" {
 		return fault.New(fault.Invalid, "no default agent").On("dispatch.default_agent")
+	}
+	if c.PersonChannel == "" {
+		return fault.New(fault.Invalid, "no channel for people").On("dispatch.person_channel")
 	}
 	if c.MaxMessageBytes < 1 {
 		return fault.New(fault.Invalid, "the size limit must be positive").On("dispatch.max_message_bytes")

@@ -471,3 +471,53 @@ func TestAReplyGoesToWhoAskedNotToTheLatest(t *testing.T) {
 		t.Errorf("the answer to Ann goes to %s", out.Address)
 	}
 }
+
+func TestSendingWhileDeliveringLosesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := setup(t, db, func(c *dispatch.Config) { c.Sender.Burst = 100 })
+		b.known("Ann", "mail", "ann@x")
+		thread := b.IDs.New()
+		const all = 25
+		var tasks []event.Event
+		for i := range all {
+			b.asks(thread, fmt.Sprint(i))
+			e, _ := last[event.AgentTask](b)
+			tasks = append(tasks, e)
+		}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 { // two workers on what is ready, while answers come
+			wg.Go(func() {
+				for {
+					due, err := b.DB.Ready(context.Background(), 10)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, l := range due {
+						if err := b.d.Deliver(context.Background(), l.Account, l.ID); err != nil && !fault.Is(err, fault.Stale) {
+							t.Error(err)
+						}
+					}
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+		}
+		want := make([]string, all)
+		for i, e := range tasks {
+			want[i] = fmt.Sprint("answer ", i)
+			b.answer(e, want[i])
+		}
+		close(stop)
+		wg.Wait()
+		b.work()
+		if d := cmp.Diff(want, b.world.order); d != "" {
+			t.Error(d)
+		}
+	})
+}

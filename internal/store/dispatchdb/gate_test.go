@@ -121,30 +121,39 @@ func TestRateWindowsSurviveARestart(t *testing.T) {
 
 func TestRatesHoldUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		b := setup(t, db, func(c *dispatch.Config) { c.Person = dispatch.Rate{Burst: 10, PerMinute: 1} })
-		ms := make([]event.InboundMessage, 40)
-		var wg sync.WaitGroup
-		for i := range ms {
-			ms[i] = b.byPerson(b.house.owner, fmt.Sprint(i))
-			wg.Go(func() {
-				if err := b.tryTake(ms[i]); err != nil {
-					t.Error(err)
+	ten := dispatch.Rate{Burst: 10, PerMinute: 1}
+	for gate, change := range map[string]func(*dispatch.Config){
+		"sender_rate":  func(c *dispatch.Config) { c.Person = ten },
+		"account_rate": func(c *dispatch.Config) { c.People = ten }, // the first row that the gates lock
+	} {
+		t.Run(gate, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+				b := setup(t, db, change)
+				ms := make([]event.InboundMessage, 40)
+				var wg sync.WaitGroup
+				for i := range ms {
+					ms[i] = b.byPerson(b.house.owner, fmt.Sprint(i))
+					wg.Go(func() {
+						if err := b.tryTake(ms[i]); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				got := map[string]int{}
+				for _, m := range ms {
+					got[b.fate(m)]++
+				}
+				if got["tasked"] != 10 || got["rejected "+gate] != 30 {
+					t.Errorf("%v, want 10 tasked and 30 rejected", got)
+				}
+				if n := len(b.of("contact.saved")); n != 1 {
+					t.Errorf("%d contacts were made of one person", n)
 				}
 			})
-		}
-		wg.Wait()
-		got := map[string]int{}
-		for _, m := range ms {
-			got[b.fate(m)]++
-		}
-		if got["tasked"] != 10 || got["rejected sender_rate"] != 30 {
-			t.Errorf("%v, want 10 tasked and 30 rejected", got)
-		}
-		if n := len(b.of("contact.saved")); n != 1 {
-			t.Errorf("%d contacts were made of one person", n)
-		}
-	})
+		})
+	}
 }
 
 func TestTenThousandStrangersDoNotGrow(t *testing.T) {

@@ -245,3 +245,42 @@ func TestWorkWithoutAReplyAnswersNobody(t *testing.T) {
 		return nil
 	})
 }
+
+func TestAnAgentTellsPeopleAndContacts(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := setup(t, db)
+		ann, nowhere := b.known("Ann", "mail", "ann@x"), b.known("No Address", "", "")
+		b.take(b.byPerson(b.house.owner, "tell everybody"))
+		task, _ := last[event.AgentTask](b)
+		tell := func(m dispatch.Message) (sent dispatch.Sent, err error) {
+			m.Text, m.Key = "news", b.IDs.New().String()
+			err = b.Journal.Do(context.Background(), b.Account, func(tx event.Tx) error {
+				sent, err = b.d.SendMessage(tx, m, task.Ref())
+				return err
+			})
+			return sent, err
+		}
+		if sent, err := tell(dispatch.Message{To: "person:" + b.house.owner.String()}); err != nil || sent.State != "recorded" {
+			t.Errorf("%+v, %v", sent, err)
+		}
+		if _, m := last[event.OutboundMessage](b); m.Channel != "console" || m.Address != b.house.owner.String() {
+			t.Errorf("%+v", m)
+		}
+		// A person's own words are the account's: they do not leave unasked.
+		if sent, err := tell(dispatch.Message{To: "contact:" + ann.ID.String()}); err != nil || sent.State != "blocked" || sent.Reason != "audience" {
+			t.Errorf("%+v, %v", sent, err)
+		}
+		if _, p := last[event.OutboundBlocked](b); p.Channel != "mail" || p.Address != "ann@x" {
+			t.Errorf("%+v", p)
+		}
+		for to, kind := range map[string]fault.Kind{
+			"": fault.Invalid, "ann": fault.Invalid, "person:": fault.Invalid, "person:xyz": fault.Invalid, "agent:coordinator": fault.Invalid,
+			"contact:" + nowhere.ID.String(): fault.NotFound, "contact:" + b.IDs.New().String(): fault.NotFound,
+		} {
+			if _, err := tell(dispatch.Message{To: to}); !fault.Is(err, kind) {
+				t.Errorf("to %q: %v, want %s", to, err, kind)
+			}
+		}
+	})
+}

@@ -130,12 +130,17 @@ func (b *bundle) start() {
 		b.t.Fatal(err)
 	}
 	b.d = d
-	b.React(storetest.Reactions{
+	b.React(b.reactions())
+}
+
+func (b *bundle) reactions() storetest.Reactions {
+	d := b.d
+	return storetest.Reactions{
 		{Name: "dispatch.inbound", On: []event.Type{"inbound.message"}, Run: d.OnInbound},
 		{Name: "dispatch.response", On: []event.Type{"agent.response"}, Run: d.OnResponse},
 		{Name: "dispatch.notice", On: []event.Type{"inbound.event"}, Run: d.OnNotice},
 		{Name: "dispatch.timer", On: []event.Type{"timer.fired"}, Run: d.OnTimer},
-	})
+	}
 }
 
 func (b *bundle) restart() {
