@@ -89,7 +89,7 @@ func (r *AskRequest) check() error {
 func (s *Service) addApproval(tx event.Tx, r AskRequest, now time.Time, cause event.Ref) (Approval, error) {
 	n, err := s.store.NextApproval(tx)
 	if err != nil {
-		return Approval{}, closed(err)
+		return Approval{}, err
 	}
 	life := r.Life
 	if life == 0 {
@@ -106,12 +106,12 @@ func (s *Service) addApproval(tx event.Tx, r AskRequest, now time.Time, cause ev
 	a.Digest = approvalDigest(a.Call, a.ID, clock.Micros(a.ExpiresAt), approvalUses)
 	added, err := s.store.AddApproval(tx, a)
 	if err != nil {
-		return Approval{}, closed(err)
+		return Approval{}, err
 	}
 	if !added { // asked at the same moment by another transaction
 		live, ok, err := s.store.FindLive(tx, r.AskerID, a.Call)
 		if err != nil {
-			return Approval{}, closed(err)
+			return Approval{}, err
 		}
 		if !ok {
 			return Approval{}, fault.New(fault.Conflict, "this call is being asked about at this moment")
@@ -119,7 +119,7 @@ func (s *Service) addApproval(tx event.Tx, r AskRequest, now time.Time, cause ev
 		return live, nil
 	}
 	if err := s.store.SetTimer(tx, ExpiryTimer, a.ID.String(), a.ExpiresAt); err != nil {
-		return Approval{}, closed(err)
+		return Approval{}, err
 	}
 	e, err := tx.Emit(s.origin, event.Draft{
 		Payload: event.ApprovalRequested{
@@ -136,7 +136,7 @@ func (s *Service) addApproval(tx event.Tx, r AskRequest, now time.Time, cause ev
 	}
 	a.Requested = e.Ref()
 	if err := s.store.SetRequested(tx, a.ID, a.Requested); err != nil {
-		return Approval{}, closed(err)
+		return Approval{}, err
 	}
 	return a, nil
 }

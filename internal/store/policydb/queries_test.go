@@ -1,12 +1,13 @@
-package policydb
+package policydb_test
 
 import (
 	"testing"
 
+	"github.com/witan-run/witan/internal/store/policydb"
 	"github.com/witan-run/witan/internal/store/storetest"
 )
 
-func TestQueries(t *testing.T) {
+func TestQueriesPrepareOnBothEngines(t *testing.T) {
 	t.Parallel()
-	storetest.Queries(t, q)
+	storetest.Queries(t, policydb.Queries)
 }
