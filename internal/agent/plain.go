@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/skill/manifest"
 )
 
 // The plain brain reads six commands and nothing else. It makes the same calls
@@ -41,12 +42,33 @@ const (
 	skillWaiting  = "inbox.waiting"
 )
 
+// argKind is what an argument of a command means.
+type argKind int
+
+const (
+	argText argKind = iota
+	argQuery
+	argLimit
+	argPath
+	argAt
+	argRevision
+)
+
+// names are those under which a skill may take or give the value, the preferred
+// one first.
+func (k argKind) names() []string {
+	return [...][]string{
+		argText: {"text", "body", "content", "markdown"}, argQuery: {"query", "words", "text", "q"}, argLimit: {"limit", "k", "count"},
+		argPath: {"path", "name", "file"}, argAt: {"at", "when", "due"}, argRevision: {"revision", "base", "baseRevision", "rev"},
+	}[k]
+}
+
 // plainRead is what the grammar makes of a text.
 type plainRead struct {
 	verb string // of the command, or "" for a text that is none
 	said string // an answer that needs no call
 	call string // skill of the first call
-	args any
+	args []plainArg
 	path string // note: the document
 	text string // what is remembered, noted or reminded of
 	due  time.Time
@@ -83,26 +105,26 @@ func readPlain(text string, now time.Time, zone *time.Location) plainRead {
 	case whole == "help":
 		return plainRead{verb: "help", said: plainHelp()}
 	case whole == "what's waiting", whole == "whats waiting", whole == "what is waiting":
-		return plainRead{verb: "what's waiting", call: skillWaiting, args: map[string]any{}}
+		return plainRead{verb: "what's waiting", call: skillWaiting, args: []plainArg{}}
 	}
 	switch verb := strings.ToLower(word); verb {
 	case "remember":
 		if rest == "" {
 			return plainRead{verb: verb, said: "Remember what? Write: remember TEXT. Nothing was done."}
 		}
-		return plainRead{verb: verb, text: rest, call: skillRemember, args: map[string]any{"text": rest}}
+		return plainRead{verb: verb, text: rest, call: skillRemember, args: []plainArg{{rest, argText}}}
 	case "recall":
 		if rest == "" {
 			return plainRead{verb: verb, said: "Recall what? Write: recall WORDS. Nothing was done."}
 		}
-		return plainRead{verb: verb, text: rest, call: skillRecall, args: map[string]any{"query": rest, "limit": 5}}
+		return plainRead{verb: verb, text: rest, call: skillRecall, args: []plainArg{{rest, argQuery}, {5, argLimit}}}
 	case "note":
 		path, body, ok := strings.Cut(rest, ":")
 		path, body = strings.TrimSpace(path), strings.TrimSpace(body)
 		if !ok || path == "" || body == "" || strings.ContainsAny(path, " \t\n") {
 			return plainRead{verb: verb, said: "Write: note FILE: TEXT, for instance note customers.md: Orsted pays in March. Nothing was done."}
 		}
-		return plainRead{verb: verb, path: path, text: body, call: skillPanoRead, args: map[string]any{"path": path}}
+		return plainRead{verb: verb, path: path, text: body, call: skillPanoRead, args: []plainArg{{path, argPath}}}
 	case "remind":
 		when, body, ok := cutWhen(rest)
 		due, read := parseWhen(when, now, zone)
@@ -115,7 +137,7 @@ func readPlain(text string, now time.Time, zone *time.Location) plainRead {
 			return plainRead{verb: verb, said: "That time, " + due.In(zone).Format("Mon 2 Jan 2006, 15:04") + ", is over. Nothing was done."}
 		}
 		return plainRead{verb: verb, text: body, due: due, call: skillRemind,
-			args: map[string]any{"at": due.UTC().Format("2006-01-02T15:04:05Z"), "text": body}}
+			args: []plainArg{{due.UTC().Format("2006-01-02T15:04:05Z"), argAt}, {body, argText}}}
 	}
 	return plainRead{}
 }
@@ -244,13 +266,12 @@ func (in Inputs) nextPlain(p *progress) (Move, error) {
 // noteAfterRead writes the document back with the line added, on the condition
 // that nobody changed it meanwhile. A document that does not exist is begun.
 func (in Inputs) noteAfterRead(p *progress, cmd plainRead, read result) Move {
-	var doc struct {
-		Text     string `json:"text"`
-		Revision int    `json:"revision"`
-	}
+	var doc map[string]json.RawMessage
 	switch {
+	case read.is.State == stateConfirmed && read.is.Truncated:
+		return in.fail(p, "output", cmd.path+" is too long for me to add to. Nothing was noted.")
 	case read.is.State == stateConfirmed:
-		if json.Unmarshal(read.is.Output, &doc) != nil {
+		if json.Unmarshal(read.is.Output, &doc) != nil || first(doc, argText.names()...) == "" && len(doc) == 0 {
 			return in.fail(p, "output", "I could not read "+cmd.path+". Nothing was noted.")
 		}
 	case read.is.ErrorKind != "not_found":
@@ -258,20 +279,50 @@ func (in Inputs) noteAfterRead(p *progress, cmd plainRead, read result) Move {
 		m.Answer.Outcome = Answered
 		return m
 	}
-	text := strings.TrimRight(doc.Text, "\n")
+	text := strings.TrimRight(first(doc, argText.names()...), "\n")
 	if text != "" {
 		text += "\n"
 	}
-	return in.plainCall(p, 2, skillPano, map[string]any{"path": cmd.path, "text": text + cmd.text + "\n", "revision": doc.Revision})
+	return in.plainCall(p, 2, skillPano, []plainArg{{cmd.path, argPath}, {text + cmd.text + "\n", argText}, {atoi(first(doc, argRevision.names()...)), argRevision}})
+}
+
+// plainArg is a value and the names under which a skill may take it: the first
+// that the skill's schema has. One that it has not got is left out, unless it is
+// a text of the writer's.
+type plainArg struct {
+	value any
+	kind  argKind
+}
+
+// fit gives a skill the arguments that its schema names.
+func fit(t manifest.Entry, args []plainArg) map[string]any {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(t.Manifest.Input, &schema) != nil {
+		schema.Properties = nil
+	}
+	out := map[string]any{}
+	for _, a := range args {
+		names := a.kind.names()
+		i := slices.IndexFunc(names, func(n string) bool { _, ok := schema.Properties[n]; return ok })
+		if _, text := a.value.(string); i < 0 && (text || len(schema.Properties) == 0) {
+			i = 0
+		}
+		if i >= 0 {
+			out[names[i]] = a.value
+		}
+	}
+	return out
 }
 
 // plainCall makes the one call of a step, or says that the skill is not there.
-func (in Inputs) plainCall(p *progress, n int, skill string, args any) Move {
+func (in Inputs) plainCall(p *progress, n int, skill string, args []plainArg) Move {
 	t, ok := in.tool(skill)
 	if !ok {
 		return Move{Answer: &Answer{Outcome: Answered, Text: "This needs the skill " + skill + ", which is not switched on for me. Nothing was done."}}
 	}
-	raw, err := encode(args)
+	raw, err := encode(fit(t, args))
 	if err != nil {
 		return in.fail(p, "malformed", "That cannot be written down. Nothing was done.")
 	}

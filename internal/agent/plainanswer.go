@@ -26,19 +26,29 @@ func plainAnswer(cmd plainRead, r result, zone *time.Location) string {
 	case "remind":
 		return "I will write to you here on " + cmd.due.In(zone).Format("Mon 2 Jan 2006, 15:04 -07:00") + ": “" + cmd.text + "”."
 	case "recall":
-		return plainList(r.is.Output, "hits", "I remember nothing about that.")
+		return plainList(r.is.Output, "I remember nothing about that.")
 	case "what's waiting":
-		return plainList(r.is.Output, "items", "Nothing waits.")
+		return plainList(r.is.Output, "Nothing waits.")
 	}
 	return string(r.is.Output)
 }
 
-// plainList renders a list in a result, one line an item: its title or text, then
-// its score or note.
-func plainList(raw json.RawMessage, key, none string) string {
+// plainList renders the list in a result, one line an item: its title or text,
+// then its score or note.
+func plainList(raw json.RawMessage, none string) string {
 	var out map[string]json.RawMessage
+	if json.Unmarshal(raw, &out) != nil {
+		return string(raw)
+	}
 	var items []map[string]json.RawMessage
-	if json.Unmarshal(raw, &out) != nil || json.Unmarshal(out[key], &items) != nil {
+	found := false
+	for _, key := range []string{"hits", "items", "memories", "results", "waiting"} {
+		if list, ok := out[key]; ok && json.Unmarshal(list, &items) == nil {
+			found = true
+			break
+		}
+	}
+	if !found {
 		return string(raw)
 	}
 	if len(items) == 0 {
