@@ -21,11 +21,11 @@ import (
 // AuditVerify checks the chain of every account offline: it reads stored bytes,
 // needs no key and writes nothing. It prints one line per account and returns a
 // fault of kind Corrupt that names the first bad seq.
-func AuditVerify(ctx context.Context, c Config, d Deps, checkpointFile string, w io.Writer) error {
+func AuditVerify(ctx context.Context, c Config, o VerifyOptions, w io.Writer) error {
 	var marks []store.Checkpoint
-	if checkpointFile != "" {
+	if o.Checkpoint != "" {
 		var err error
-		if marks, err = readCheckpoints(checkpointFile); err != nil {
+		if marks, err = readCheckpoints(o.Checkpoint); err != nil {
 			return err
 		}
 	}
@@ -45,15 +45,18 @@ func AuditVerify(ctx context.Context, c Config, d Deps, checkpointFile string, w
 	for _, a := range accounts {
 		r, err := store.VerifyChain(ctx, j, a, marks)
 		if err != nil {
-			var bad *store.BadEvent
-			if errors.As(err, &bad) {
-				return fault.New(fault.Corrupt, "account %s: first bad event %d: %s", a, bad.Seq, bad.Reason)
-			}
-			return err
+			return firstBad(a, err)
 		}
 		line := fmt.Sprintf("verified %d events, head %d %s", r.Events, r.Head, hex.EncodeToString(r.Hash[:]))
 		if r.Base > 0 {
 			line += fmt.Sprintf(", chain begins at signed base %d", r.Base)
+			if o.Archive != "" {
+				n, err := store.VerifyArchive(ctx, j, a, o.Archive)
+				if err != nil {
+					return firstBad(a, err)
+				}
+				line += fmt.Sprintf(", joined to %d archived events", n)
+			}
 		}
 		if r.Erased > 0 {
 			line += fmt.Sprintf(", %d erased bodies", r.Erased)
@@ -61,6 +64,21 @@ func AuditVerify(ctx context.Context, c Config, d Deps, checkpointFile string, w
 		fmt.Fprintln(w, line+metTips(a, marks, pinned))
 	}
 	return nil
+}
+
+// VerifyOptions name what the chain is held against.
+type VerifyOptions struct {
+	Checkpoint string // file of signed checkpoints
+	Archive    string // folder of cut segments
+}
+
+// firstBad names the first event that breaks the chain.
+func firstBad(account id.ID, err error) error {
+	var bad *store.BadEvent
+	if errors.As(err, &bad) {
+		return fault.New(fault.Corrupt, "account %s: first bad event %d: %s", account, bad.Seq, bad.Reason)
+	}
+	return err
 }
 
 // metTips says which outside tip the chain was held against: a chain that is

@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/witan-run/witan/internal/agent"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/secret"
+	"github.com/witan-run/witan/internal/llm"
+	"github.com/witan-run/witan/internal/skill"
 	"github.com/witan-run/witan/internal/store"
 )
 
@@ -45,6 +48,13 @@ type Deps struct {
 	Clock clock.Clock
 	IDs   *id.Source
 	Log   *slog.Logger
+	// Models are model providers that the program brings itself, by name; a
+	// route to them stands in Config.Models.Roles (the demo's script).
+	Models map[string]llm.Model
+	// Agents are definitions beside those of the configured folder.
+	Agents []agent.Source
+	// Skills are built-in skills beside the program's own.
+	Skills []skill.Registration
 }
 
 func (d Deps) fill(c Config) (Deps, error) {

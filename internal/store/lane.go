@@ -149,10 +149,10 @@ func (l *lane) batch(first *job) {
 			l.eng.discard()
 		}
 		for _, m := range ms {
-			m.job.done <- m.err
 			if m.err == nil {
 				l.db.durable(m.tx)
 			}
+			m.job.done <- m.err
 		}
 		return
 	}
@@ -273,10 +273,10 @@ func (l *lane) acknowledge(ms []*member, heads map[id.ID]*head) {
 		}
 	}
 	for _, m := range ms {
-		m.job.done <- m.err
 		if m.err == nil {
-			l.db.durable(m.tx)
+			l.db.durable(m.tx) // before the answer: whoever gets it sees what the hooks did
 		}
+		m.job.done <- m.err
 	}
 	for a, h := range heads {
 		l.db.hub.publish(a, h.epoch, h.seq)

@@ -42,7 +42,9 @@ func OpenReader(ctx context.Context, dir, url string) (event.Journal, func(), er
 	if err != nil {
 		return nil, nil, fault.Wrap(fault.Unavailable, err, "open "+dbFile)
 	}
-	readers.SetMaxOpenConns(2)
 	db.lite = &sqliteEngine{dir: dir, readers: readers}
-	return db, func() { _ = readers.Close() }, nil
+	db.lite.allow(2)
+	return db, func() {
+		db.lite.closeReaders()
+	}, nil
 }

@@ -29,7 +29,7 @@ func RestoreSQLite(ctx context.Context, from, dataDir, keyringPath string, extra
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return err
 	}
-	if err := restoreKeys(from, keyringPath); err != nil {
+	if err := RestoreKeys(from, keyringPath); err != nil {
 		return err
 	}
 	for name, to := range extra {
@@ -41,7 +41,8 @@ func RestoreSQLite(ctx context.Context, from, dataDir, keyringPath string, extra
 	return copyFile(filepath.Join(from, dbFile), filepath.Join(dataDir, dbFile))
 }
 
-func restoreKeys(from, keyringPath string) error {
+// RestoreKeys joins the keys of a backup to a keyring; erasures of both hold.
+func RestoreKeys(from, keyringPath string) error {
 	k, err := secret.OpenOrCreate(keyringPath, secret.Options{})
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "open the keyring")

@@ -31,6 +31,8 @@ type sqliteEngine struct {
 	lock    *os.File
 	write   *sql.DB // one connection, used by the lane only
 	readers *sql.DB
+	slots   chan struct{}    // one per view in progress
+	idle    chan *sqliteExec // reader connections with their prepared statements
 	lane    *lane
 	stop    context.CancelFunc
 	done    chan struct{}
@@ -71,9 +73,7 @@ func (db *DB) openSQLite(ctx context.Context) error {
 		e.closeFiles()
 		return fault.Wrap(fault.Unavailable, err, "open "+dbFile)
 	}
-	n := max(4, runtime.GOMAXPROCS(0))
-	e.readers.SetMaxOpenConns(n)
-	e.readers.SetMaxIdleConns(n)
+	e.allow(max(4, runtime.GOMAXPROCS(0)))
 	if err := e.loadDeferred(ctx); err != nil {
 		e.closeFiles()
 		return err
@@ -121,6 +121,14 @@ func lockFolder(dir string) (*os.File, error) {
 			WithFix("stop it, or let this command talk to it (WITAN_URL)")
 	}
 	return f, nil
+}
+
+// allow sets how many views may be open at once; one more connection is left
+// for checkpoints and backups.
+func (e *sqliteEngine) allow(n int) {
+	e.readers.SetMaxOpenConns(n + 2)
+	e.readers.SetMaxIdleConns(2)
+	e.slots, e.idle = make(chan struct{}, n), make(chan *sqliteExec, n)
 }
 
 func (e *sqliteEngine) loadDeferred(ctx context.Context) error {
@@ -192,43 +200,71 @@ func (e *sqliteEngine) discard() {
 	if e.ex == nil {
 		return
 	}
-	for _, s := range e.ex.stmts {
-		_ = s.Close()
-	}
-	_ = e.ex.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = e.ex.conn.Close()
+	e.ex.drop()
 	e.ex = nil
 }
 
-// view runs f on a snapshot of a reader connection.
+// view runs f on a snapshot of a reader connection. The connections keep their
+// prepared statements: compiling one costs more than most reads.
 func (e *sqliteEngine) view(ctx context.Context, db *DB, account id.ID, f func(event.Tx) error) error {
+	r, err := e.reader(ctx)
+	if err != nil {
+		return db.classify(err, "view")
+	}
+	keep := false
+	defer func() { e.giveBack(r, keep) }()
+	background := context.Background()
+	if _, err := r.exec(background, "BEGIN DEFERRED", nil); err != nil {
+		return db.classify(err, "view")
+	}
+	x := db.newTx(ctx, account, r, false)
+	err = guarded(func() error { return f(x) })
+	_, rerr := r.exec(background, "ROLLBACK", nil)
+	keep = rerr == nil && x.fatal == nil
+	return err
+}
+
+// reader takes an idle reader connection or opens one; at most as many as the
+// pool allows are in use at once, the others wait for ctx.
+func (e *sqliteEngine) reader(ctx context.Context) (*sqliteExec, error) {
+	select {
+	case e.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case r := <-e.idle:
+		return r, nil
+	default:
+	}
 	c, err := e.readers.Conn(ctx)
 	if err != nil {
-		return db.classify(err, "view")
-	}
-	defer c.Close()
-	if _, err := c.ExecContext(context.Background(), "BEGIN DEFERRED"); err != nil {
-		return db.classify(err, "view")
-	}
-	defer func() { _, _ = c.ExecContext(context.Background(), "ROLLBACK") }()
-	x := db.newTx(ctx, account, viewExec{c}, false)
-	return guarded(func() error { return f(x) })
-}
-
-// viewExec runs unprepared statements on a reader connection; the driver keeps
-// no statement across views, so a schema change never meets a stale one.
-type viewExec struct{ c *sql.Conn }
-
-func (v viewExec) exec(context.Context, string, []any) (int64, error) {
-	return 0, fault.New(fault.Internal, "write inside a read-only view")
-}
-
-func (v viewExec) query(ctx context.Context, text string, args []any) (rows, error) {
-	r, err := v.c.QueryContext(ctx, text, args...) //nolint:rowserrcheck,sqlclosecheck // the caller closes and checks
-	if err != nil {
+		<-e.slots
 		return nil, err
 	}
-	return sqliteRows{r}, nil
+	return &sqliteExec{conn: c, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+func (e *sqliteEngine) giveBack(r *sqliteExec, keep bool) {
+	if keep {
+		select {
+		case e.idle <- r:
+			<-e.slots
+			return
+		default:
+		}
+	}
+	r.drop()
+	<-e.slots
+}
+
+// drop closes a connection for good.
+func (e *sqliteExec) drop() {
+	for _, s := range e.stmts {
+		_ = s.Close()
+	}
+	_ = e.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = e.conn.Close()
 }
 
 // The bounds of the write-ahead log.
@@ -292,10 +328,22 @@ func (e *sqliteEngine) close() {
 	e.closeFiles()
 }
 
-func (e *sqliteEngine) closeFiles() {
+func (e *sqliteEngine) closeReaders() {
+	for done := e.idle == nil; !done; {
+		select {
+		case r := <-e.idle:
+			r.drop()
+		default:
+			done = true
+		}
+	}
 	if e.readers != nil {
 		_ = e.readers.Close()
 	}
+}
+
+func (e *sqliteEngine) closeFiles() {
+	e.closeReaders()
 	if e.write != nil {
 		_ = e.write.Close()
 	}

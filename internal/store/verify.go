@@ -39,7 +39,13 @@ func (e *BadEvent) Unwrap() error { return fault.New(fault.Corrupt, "the chain i
 // hash. It needs no key. It finds an edit of a header or a body, a removed, a
 // swapped and an added event; a chain rewritten from the start is found by a
 // checkpoint that left the machine (at).
-func VerifyChain(ctx context.Context, j event.Journal, account id.ID, at []Checkpoint) (r VerifyReport, err error) {
+func VerifyChain(ctx context.Context, j event.Journal, account id.ID, at []Checkpoint) (VerifyReport, error) {
+	return VerifyProgress(ctx, j, account, at, nil)
+}
+
+// VerifyProgress is VerifyChain that tells, now and then, how many events were
+// checked so far.
+func VerifyProgress(ctx context.Context, j event.Journal, account id.ID, at []Checkpoint, progress func(events int64)) (r VerifyReport, err error) {
 	r.Account = account
 	var base head
 	if err := j.View(ctx, account, func(t event.Tx) (err error) {
@@ -66,6 +72,9 @@ func VerifyChain(ctx context.Context, j event.Journal, account id.ID, at []Check
 		})
 		if err != nil {
 			return r, err
+		}
+		if progress != nil {
+			progress(r.Events)
 		}
 		if n < verifyPage {
 			break

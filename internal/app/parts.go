@@ -1,0 +1,69 @@
+package app
+
+import (
+	"github.com/witan-run/witan/internal/agent"
+	"github.com/witan-run/witan/internal/bus"
+	"github.com/witan-run/witan/internal/channel"
+	"github.com/witan-run/witan/internal/channel/httpin"
+	"github.com/witan-run/witan/internal/dispatch"
+	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/id"
+	"github.com/witan-run/witan/internal/kit/secret"
+	"github.com/witan-run/witan/internal/llm"
+	"github.com/witan-run/witan/internal/policy"
+	"github.com/witan-run/witan/internal/skill"
+	"github.com/witan-run/witan/internal/skill/manifest"
+	"github.com/witan-run/witan/internal/store"
+	"github.com/witan-run/witan/internal/store/agentdb"
+	"github.com/witan-run/witan/internal/store/blob"
+	"github.com/witan-run/witan/internal/store/channeldb"
+	"github.com/witan-run/witan/internal/store/dispatchdb"
+	"github.com/witan-run/witan/internal/store/identitydb"
+	"github.com/witan-run/witan/internal/store/llmdb"
+	"github.com/witan-run/witan/internal/store/policydb"
+	"github.com/witan-run/witan/internal/store/skilldb"
+)
+
+// parts are Witan's components, built and connected. Nothing runs yet.
+type parts struct {
+	db      *store.DB
+	keyring *secret.Keyring
+	account id.ID // the account of this installation
+	origins origins
+
+	identity *identity.Service
+	policy   *policy.Service
+	models   *llm.Service
+	prompts  *llm.Prompts
+	skills   *skill.Service
+	registry *skill.Registry
+	newer    []manifest.Entry // built-in skills of this version that no person accepted yet
+	agents   *agent.Service
+	hub      *channel.Hub
+	intake   *channel.Intake
+	http     map[string]*httpin.Channel
+	dispatch *dispatch.Dispatcher
+	blobs    *blob.Folder
+
+	table  *bus.Table
+	router *bus.Router
+	pool   *bus.Pool
+	timers *bus.Timers
+	tails  *bus.Tails
+
+	rows rows
+}
+
+// rows are the stores of the domains.
+type rows struct {
+	identity *identitydb.Store
+	policy   *policydb.Store
+	llm      llmdb.Store
+	skill    *skilldb.Store
+	agent    *agentdb.Store
+	dispatch *dispatchdb.Store
+	channel  *channeldb.Store
+}
+
+func types(t ...event.Type) []event.Type { return t }

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/witan-run/witan/internal/api"
+)
+
+// markLocal marks what comes over the socket of the data folder.
+func markLocal(ctx context.Context) context.Context { return api.WithLocal(ctx) }
+
+// web connects the API and the console to the parts.
+func (a *App) web() (http.Handler, error) {
+	p := a.parts
+	programs := map[string]api.HTTPChannel{}
+	for name, ch := range p.http {
+		programs[name] = program{ch, p.intake}
+	}
+	var err error
+	a.api, err = api.New(api.Deps{
+		Account: p.account, PublicURL: a.config.PublicURL, Hosts: a.hosts(), Version: Version(),
+		Journal: p.db, Clock: a.deps.Clock, IDs: a.deps.IDs, Keyring: p.keyring, Log: a.deps.Log,
+		Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Replay: p.replay, Dispatch: p.dispatch,
+		Intake: p.intake, Hub: p.hub, Speakers: speakers(), HTTP: programs, LLM: p.rows.llm,
+		Record: record{}, Audit: audit{p.db, p.origins.audit}, Tails: p.tails, Unpark: p.router.Unpark,
+		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.api.Handler(), nil
+}
+
+// hosts are further names under which this server may be asked: the address it
+// is bound to.
+func (a *App) hosts() []string { return []string{a.tcp.Addr().String()} }
+
+func (a *App) backup(ctx context.Context, dir string) (api.BackupMade, error) {
+	m, err := a.parts.db.Backup(ctx, dir, Paths{a.config.Data}.extra())
+	return api.BackupMade{Dir: dir, Engine: m.Engine, At: m.At, Files: m.Files}, err
+}
