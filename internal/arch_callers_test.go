@@ -24,7 +24,7 @@ func rights() []right {
 			why: "the only door to effects is opened by the bus, through the table in app",
 		},
 		{
-			pkg: "dispatch", name: "Send", method: true, allow: []string{"app"},
+			pkg: "dispatch", name: "Send", method: true, tests: true, allow: []string{"app"},
 			why: "everything that leaves goes through one place",
 		},
 		{
