@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/witan-run/witan/internal/kit/failpoint"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
@@ -182,7 +183,12 @@ func (e *pgExec) end(ctx context.Context, b *pgx.Batch) error {
 		b, e.begin = &all, ""
 	}
 	b.Queue("COMMIT")
-	return e.conn.SendBatch(ctx, b).Close()
+	failpoint.Hit("journal.before_commit")
+	err := e.conn.SendBatch(ctx, b).Close()
+	if err == nil {
+		failpoint.Hit("journal.after_commit")
+	}
+	return err
 }
 
 // rollback ends a failed transaction; a connection in doubt is thrown away by

@@ -19,6 +19,7 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/failpoint"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 )
@@ -182,7 +183,11 @@ func (e *sqliteEngine) begin() (executor, error) {
 }
 
 func (e *sqliteEngine) commit() error {
+	failpoint.Hit("journal.before_commit")
 	_, err := e.ex.exec(context.Background(), "COMMIT", nil)
+	if err == nil {
+		failpoint.Hit("journal.after_commit")
+	}
 	return err
 }
 

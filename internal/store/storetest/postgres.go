@@ -19,9 +19,12 @@ import (
 
 // Server is a PostgreSQL cluster in a temporary folder, reached by its socket.
 type Server struct {
-	dir  string
-	cmd  *exec.Cmd
-	made atomic.Int64
+	dir     string
+	attr    *syscall.SysProcAttr
+	program string
+	args    []string
+	cmd     *exec.Cmd
+	made    atomic.Int64
 }
 
 var (
@@ -77,26 +80,37 @@ func StartServer(durable bool) (*Server, error) {
 	if !durable {
 		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
-	s := &Server{dir: dir, cmd: exec.Command(filepath.Join(bin, "postgres"), args...)}
-	s.cmd.SysProcAttr, s.cmd.Dir = attr, dir
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
+	s := &Server{dir: dir, attr: attr, program: filepath.Join(bin, "postgres"), args: args}
+	if err := s.Restart(); err != nil {
+		s.Stop()
 		return nil, err
 	}
+	return s, nil
+}
+
+// Restart starts the server, after Kill on what the crash left, and waits until
+// it answers.
+func (s *Server) Restart() error {
+	s.cmd = exec.Command(s.program, s.args...)
+	s.cmd.SysProcAttr, s.cmd.Dir = s.attr, s.dir
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := startPinned(s.cmd); err != nil {
-		return nil, err
+		return err
 	}
-	for range 200 {
+	for range 400 {
 		c, err := pgx.Connect(context.Background(), s.URL("postgres"))
 		if err == nil {
-			return s, c.Close(context.Background())
+			return c.Close(context.Background())
 		}
 		<-time.After(25 * time.Millisecond)
 	}
-	b, _ := os.ReadFile(filepath.Join(dir, "log"))
-	s.Stop()
-	return nil, fmt.Errorf("PostgreSQL did not start: %s", b)
+	b, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return fmt.Errorf("PostgreSQL did not start: %s", b)
 }
 
 func findBin() (string, error) {
@@ -137,7 +151,12 @@ func (s *Server) create(template string) (string, error) {
 }
 
 // Kill ends the server at once, as a crash would.
-func (s *Server) Kill() { _ = s.cmd.Process.Signal(syscall.SIGQUIT); _ = s.cmd.Wait() }
+func (s *Server) Kill() {
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+		_ = s.cmd.Wait()
+	}
+}
 
 // Stop ends the server and removes its folder.
 func (s *Server) Stop() { s.Kill(); _ = os.RemoveAll(s.dir) }
