@@ -103,6 +103,8 @@ func (p *parts) buildChannels(_ context.Context, c Config, d Deps) (err error) {
 	if p.intake, err = channel.NewIntake(p.db, p.rows.channel, p.blobs, p.origins.channel, channel.DefaultCap()); err != nil {
 		return err
 	}
+	p.disk = newDisk(c.Data, d.Log)
+	p.intake.Gate(p.disk.gate)
 	adapters := []channel.Adapter{console.New(), cli.New()}
 	p.http = map[string]*httpin.Channel{}
 	for name, h := range c.Channels.HTTP {

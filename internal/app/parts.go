@@ -45,6 +45,7 @@ type parts struct {
 	http     map[string]*httpin.Channel
 	dispatch *dispatch.Dispatcher
 	blobs    *blob.Folder
+	disk     *disk
 
 	table  *bus.Table
 	router *bus.Router

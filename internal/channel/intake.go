@@ -34,7 +34,13 @@ type Intake struct {
 	blobs   Blobs
 	origins Origins
 	caps    Cap
+	gate    func() error
 }
+
+// Gate makes the door ask f before it takes anything in; f's error is the
+// answer. The house closes it when the disk is nearly full, so that decisions
+// still find room. Call it before the door is in use.
+func (in *Intake) Gate(f func() error) { in.gate = f }
 
 // NewIntake returns the door. blobs may be nil where no files are taken.
 func NewIntake(j event.Journal, s Store, b Blobs, o Origins, c Cap) (*Intake, error) {
@@ -70,6 +76,11 @@ func (in *Intake) Store(ctx context.Context, account id.ID, name, mediaType stri
 // moves; other content under the same id is fault.Conflict. A ThreadID that
 // the sender may not write to is fault.NotFound.
 func (in *Intake) Accept(ctx context.Context, m Inbound) (Accepted, error) {
+	if in.gate != nil {
+		if err := in.gate(); err != nil {
+			return Accepted{}, err
+		}
+	}
 	if err := m.check(in.caps); err != nil {
 		return Accepted{}, err
 	}
