@@ -59,13 +59,17 @@ func NewPool(e Engine, every time.Duration, log *slog.Logger, workers ...Worker)
 // maxQueued bounds the hand-over queue of a kind; the scan finds the rest.
 const maxQueued = 4096
 
-// offer queues an item unless it is queued already.
-func (l *lineup) offer(it item) {
+// offer queues an item unless it is queued already. One that is being worked on
+// is looked at again afterwards if the offer is news; a scan that finds it
+// leased by this very process is none.
+func (l *lineup) offer(it item, news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.busy[it]:
-		l.again[it] = true
+		if news {
+			l.again[it] = true
+		}
 		return
 	case l.queued[it] || len(l.queue) >= maxQueued:
 		return
@@ -98,13 +102,13 @@ func (l *lineup) done(it item) {
 	delete(l.again, it)
 	l.mu.Unlock()
 	if again {
-		l.offer(it)
+		l.offer(it, true)
 	}
 }
 
 // Run works until ctx ends and every worker has returned.
 func (p *Pool) Run(ctx context.Context) error {
-	p.engine.OnWork(func(ls []event.Lease) { p.offer(ls) })
+	p.engine.OnWork(func(ls []event.Lease) { p.offer(ls, true) })
 	var wg sync.WaitGroup
 	for _, l := range p.workers {
 		wg.Go(func() { p.serve(ctx, l) })
@@ -113,7 +117,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	defer t.Stop()
 	for {
 		if ls, err := p.engine.Ready(ctx, 1000); err == nil {
-			p.offer(ls)
+			p.offer(ls, false)
 		} else if ctx.Err() == nil {
 			p.log.WarnContext(ctx, "scan for work", slog.Any("error", err))
 		}
@@ -135,10 +139,10 @@ func (p *Pool) Scan() {
 	}
 }
 
-func (p *Pool) offer(ls []event.Lease) {
+func (p *Pool) offer(ls []event.Lease, news bool) {
 	for _, l := range ls {
 		if w := p.workers[l.Kind]; w != nil {
-			w.offer(item{l.Kind, l.Account, l.ID})
+			w.offer(item{l.Kind, l.Account, l.ID}, news)
 		}
 	}
 }

@@ -90,12 +90,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db.stop = stop
-	if err := db.beat(run); err != nil {
-		db.Close()
-		return nil, err
-	}
-	db.loop(run, 2*time.Second, db.heartbeat)
-	if db.pg != nil {
+	if db.pg != nil { // SQLite needs no heartbeat: the folder's lock proves that nobody else is alive
+		if err := db.beat(run); err != nil {
+			db.Close()
+			return nil, err
+		}
+		db.loop(run, 2*time.Second, db.heartbeat)
 		db.loop(run, time.Second, db.pollHeads)
 		db.wg.Go(func() { db.pg.listen(run, db) })
 	} else {
