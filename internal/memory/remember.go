@@ -34,10 +34,11 @@ type Note struct {
 // names the column at fault; nothing is written then.
 func (m *Service) Remember(tx event.Tx, n Note, causes ...event.Ref) (event.Event, error) {
 	r := n.Common()
+	given := r.Title
 	if err := n.complete(tx, r); err != nil {
 		return event.Event{}, err
 	}
-	terms := m.tokens.Terms(r.Title + "\n" + r.Body)
+	terms := m.tokens.Terms(given + "\n" + r.Body) // a title made from the body would count its words twice
 	r.Tokens, r.Simhash = int64(len(terms)), simhash(terms)
 	ev, err := tx.Emit(m.origin, event.Draft{
 		Payload: event.MemoryStored{MemoryID: r.ID, Kind: string(n.Kind()), Epistemic: string(r.Epistemic), Scope: string(r.Scope),

@@ -32,9 +32,9 @@ func (m *Service) Recall(tx event.Tx, q recall.Query) (recall.Found, error) {
 	}
 	terms := m.tokens.Terms(q.Text)
 	terms = terms[:min(len(terms), maxQueryTerms)]
-	// The boosts add at most 15 %, so whoever they can lift among the first is
-	// among the best few times as many by BM25.
-	rows, err := m.candidates(tx, shelves, terms, max(4*limit, 64))
+	// The boosts add at most 15 %: whoever they can lift among the first is among
+	// the best twice as many by BM25.
+	rows, err := m.candidates(tx, shelves, terms, 2*limit+32)
 	if err != nil {
 		return found, err
 	}
