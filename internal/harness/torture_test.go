@@ -1,13 +1,16 @@
 package harness_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,15 +21,33 @@ import (
 
 const actsPerRound = 8 // of each class: more than the kills of a round get through
 
-// The test binary is its own victim; see worker_test.go.
+// The test binary is its own victim; see worker_test.go and ground_test.go.
 func TestMain(m *testing.M) {
+	if g, ok := groundFromEnv(); ok {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		run := g.work
+		if os.Getenv(nodeEnv) == "1" {
+			run = g.node
+		}
+		err := run(ctx)
+		stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv("HARNESS_WORKER"); dir != "" {
 		w := worker{dir: dir, world: os.Getenv("HARNESS_WORLD"), broken: os.Getenv("HARNESS_BROKEN") == "1"}
 		acts, err := strconv.Atoi(os.Getenv("HARNESS_ACTS"))
 		fmt.Fprintln(os.Stderr, errors.Join(err, w.run(acts)))
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if durableServer.s != nil {
+		durableServer.s.Stop()
+	}
+	os.Exit(code)
 }
 
 // torture kills a worker at every named step and at random moments, then lets
