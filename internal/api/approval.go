@@ -34,14 +34,36 @@ func (a *API) listApprovals(ctx context.Context, _ *call, in approvalsIn) (list[
 	if err != nil {
 		return list[approvalView]{}, err
 	}
-	all, err := see(ctx, a, func(tx event.Tx) ([]policy.Approval, error) {
-		return a.Policy.ListApprovals(tx, policy.ApprovalFilter{State: policy.State(in.State), Run: in.Run, Before: in.Before, Limit: n})
+	return see(ctx, a, func(tx event.Tx) (list[approvalView], error) {
+		all, err := a.Policy.ListApprovals(tx, policy.ApprovalFilter{State: policy.State(in.State), Run: in.Run, Before: in.Before, Limit: n})
+		if err != nil {
+			return list[approvalView]{}, err
+		}
+		views, err := a.titled(tx, all...)
+		out := list[approvalView]{Items: views}
+		if len(all) == n {
+			out.Next = strconv.FormatInt(all[n-1].Number, 10)
+		}
+		return out, err
 	})
-	out := listOf(all, viewApproval)
-	if len(all) == n {
-		out.Next = strconv.FormatInt(all[n-1].Number, 10)
+}
+
+// titled renders approvals with the sentence of their manifest. An approval
+// whose manifest cannot be read has none: the exact call is what counts.
+func (a *API) titled(tx event.Tx, all ...policy.Approval) ([]approvalView, error) {
+	out := make([]approvalView, 0, len(all))
+	for _, p := range all {
+		v := viewApproval(p)
+		e, err := a.Skills.Entry(tx, p.Request.Manifest)
+		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Corrupt) {
+			return nil, err
+		}
+		if err == nil && !p.Erased {
+			v.Title = e.Manifest.RenderTitle(p.Request.Arguments)
+		}
+		out = append(out, v)
 	}
-	return out, err
+	return out, nil
 }
 
 // wordIn is the input of a route about one thing that has an id and a key.
@@ -50,11 +72,17 @@ type wordIn struct {
 }
 
 func (a *API) getApproval(ctx context.Context, _ *call, in wordIn) (approvalView, error) {
-	p, err := see(ctx, a, func(tx event.Tx) (policy.Approval, error) { return a.findApproval(tx, in.ID) })
-	if err != nil {
-		return approvalView{}, err
-	}
-	return viewApproval(p), nil
+	return see(ctx, a, func(tx event.Tx) (approvalView, error) {
+		p, err := a.findApproval(tx, in.ID)
+		if err != nil {
+			return approvalView{}, err
+		}
+		views, err := a.titled(tx, p)
+		if err != nil {
+			return approvalView{}, err
+		}
+		return views[0], nil
+	})
 }
 
 func (a *API) findApproval(tx event.Tx, word string) (policy.Approval, error) {

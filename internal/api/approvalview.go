@@ -12,7 +12,8 @@ import (
 // approvalView is a request to act, with the exact call.
 type approvalView struct {
 	ID       id.ID  `json:"id"`
-	Key      string `json:"key"` // AP-318
+	Key      string `json:"key"`             // AP-318
+	Title    string `json:"title,omitempty"` // from the manifest, never the asker's words
 	State    string `json:"state"`
 	Revision int64  `json:"revision"`
 	// Digest is what an answer must name: it stands for this very call.

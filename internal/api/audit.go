@@ -28,11 +28,20 @@ type backupIn struct {
 	}
 }
 
-func (a *API) backup(ctx context.Context, _ *call, in backupIn) (BackupMade, error) {
+type backupView struct {
+	Dir     string            `json:"dir"`
+	Engine  string            `json:"engine"`
+	At      time.Time         `json:"at"`
+	Files   int               `json:"files"`
+	Digests map[string]string `json:"digests"` // name to SHA-256 in hex
+}
+
+func (a *API) backup(ctx context.Context, _ *call, in backupIn) (backupView, error) {
 	if !filepath.IsAbs(in.Body.To) {
-		return BackupMade{}, fault.New(fault.Invalid, "the folder must be an absolute path: it is one of the machine that serves").On("to")
+		return backupView{}, fault.New(fault.Invalid, "the folder must be an absolute path: it is one of the machine that serves").On("to")
 	}
-	return a.Deps.Backup(ctx, filepath.Clean(in.Body.To))
+	m, err := a.Deps.Backup(ctx, filepath.Clean(in.Body.To))
+	return backupView{m.Dir, m.Engine, m.At, len(m.Files), m.Files}, err
 }
 
 func (a *API) checkpoint(ctx context.Context, _ *call, _ none) (json.RawMessage, error) {
@@ -114,9 +123,9 @@ func (a *API) verifyChain(ctx context.Context, c *call, checkpoints []json.RawMe
 }
 
 type exportIn struct {
-	From int64 `query:"from" doc:"seq; from the first, if left out"`
-	To   int64 `query:"to" doc:"seq, inclusive; to the end, if left out"`
-	Open bool  `query:"open" doc:"opened for reading: proves nothing"`
+	From  int64 `query:"from" doc:"seq; from the first, if left out"`
+	Until int64 `query:"until" doc:"seq, inclusive; to the end, if left out"`
+	Open  bool  `query:"open" doc:"opened for reading: proves nothing"`
 }
 
 func (a *API) export(ctx context.Context, c *call, in exportIn) error {
@@ -124,7 +133,7 @@ func (a *API) export(ctx context.Context, c *call, in exportIn) error {
 	h.Set("Content-Type", "application/gzip")
 	h.Set("Content-Disposition", `attachment; filename="journal.jsonl.gz"`)
 	h.Set("Cache-Control", "no-store")
-	_, _, err := a.Audit.Export(ctx, a.Account, max(in.From, 1), in.To, in.Open, c.w)
+	_, _, err := a.Audit.Export(ctx, a.Account, max(in.From, 1), in.Until, in.Open, c.w)
 	if err == nil && c.w.status == 0 {
 		c.w.WriteHeader(http.StatusOK)
 	}

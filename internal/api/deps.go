@@ -24,6 +24,7 @@ import (
 	"github.com/witan-run/witan/internal/llm"
 	"github.com/witan-run/witan/internal/policy"
 	"github.com/witan-run/witan/internal/skill"
+	"github.com/witan-run/witan/internal/skill/manifest"
 )
 
 // Deps is what an API is made from. Every field without "optional" is required.
@@ -63,13 +64,15 @@ type Deps struct {
 	// Ready says why the process cannot serve yet, or nil.
 	Ready func(ctx context.Context) error
 
-	Files    Files                      // optional: attachments can be fetched
-	Commits  func() int64               // optional: durable commits, for metrics
-	Registry *prometheus.Registry       // optional: where metrics are kept
-	Tracer   trace.Tracer               // optional
-	Fallback http.Handler               // optional: serves what no route names, behind the same gate
-	Limits   Limits                     // optional: zero fields take the default
-	Remote   func(*http.Request) string // optional: the client's address behind a proxy
+	Files Files // optional: attachments can be fetched
+	// Accept puts the built-in skills of this version into the catalogue, for a person.
+	Accept   func(ctx context.Context, person id.ID) (manifest.Snapshot, error) // optional
+	Commits  func() int64                                                       // optional: durable commits, for metrics
+	Registry *prometheus.Registry                                               // optional: where metrics are kept
+	Tracer   trace.Tracer                                                       // optional
+	Fallback http.Handler                                                       // optional: serves what no route names, behind the same gate
+	Limits   Limits                                                             // optional: zero fields take the default
+	Remote   func(*http.Request) string                                         // optional: the client's address behind a proxy
 }
 
 // Limits bound what one caller can hold.

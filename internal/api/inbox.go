@@ -61,7 +61,9 @@ func (a *API) inboxRows(tx event.Tx) (v inboxView, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Approvals = listOf(open, viewApproval).Items
+	if v.Approvals, err = a.titled(tx, open...); err != nil {
+		return v, err
+	}
 	for _, s := range []skill.State{skill.Unknown, skill.Held} {
 		rows, err := a.Skills.Effects(tx, skill.Filter{State: s, Limit: inboxMost})
 		if err != nil {

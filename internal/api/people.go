@@ -22,7 +22,7 @@ func (a *API) peopleRoutes() []Route {
 type personView struct {
 	ID        id.ID     `json:"id"`
 	Name      string    `json:"name"`
-	SignIn    string    `json:"signIn"`
+	SignIn    string    `json:"signInName"`
 	Role      string    `json:"role"`  // owner, operator, viewer
 	State     string    `json:"state"` // active, disabled
 	CreatedAt time.Time `json:"createdAt"`
@@ -36,12 +36,12 @@ func viewPerson(p identity.Person) personView {
 
 // linkView is a one-time link. It is shown here, once, and kept nowhere.
 type linkView struct {
-	URL       string    `json:"url"`
+	Link      string    `json:"link"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 func (a *API) viewLink(l identity.Link) linkView {
-	return linkView{URL: l.URL(a.PublicURL), ExpiresAt: l.ExpiresAt}
+	return linkView{Link: l.URL(a.PublicURL), ExpiresAt: l.ExpiresAt}
 }
 
 func (a *API) listPeople(ctx context.Context, c *call, _ none) (list[personView], error) {
@@ -52,14 +52,14 @@ func (a *API) listPeople(ctx context.Context, c *call, _ none) (list[personView]
 type personIn struct {
 	Body struct {
 		Name   string `json:"name" required:"true"`
-		SignIn string `json:"signIn" required:"true"`
+		SignIn string `json:"signInName" required:"true"`
 		Role   string `json:"role" required:"true" doc:"owner, operator, viewer"`
 	}
 }
 
 type newPersonView struct {
+	linkView
 	Person personView `json:"person"`
-	Link   linkView   `json:"link"`
 }
 
 func (a *API) addPerson(ctx context.Context, c *call, in personIn) (newPersonView, error) {
@@ -67,14 +67,14 @@ func (a *API) addPerson(ctx context.Context, c *call, in personIn) (newPersonVie
 	if err != nil {
 		return newPersonView{}, err
 	}
-	return newPersonView{viewPerson(p), a.viewLink(l)}, nil
+	return newPersonView{a.viewLink(l), viewPerson(p)}, nil
 }
 
 type changePersonIn struct {
 	ID   id.ID `path:"id"`
 	Body struct {
 		Name    *string `json:"name,omitempty"`
-		SignIn  *string `json:"signIn,omitempty"`
+		SignIn  *string `json:"signInName,omitempty"`
 		Role    *string `json:"role,omitempty"`
 		State   *string `json:"state,omitempty" doc:"active, disabled"`
 		Version int64   `json:"version,omitempty" doc:"of the person that was shown; whatever it is, if left out"`
@@ -96,8 +96,17 @@ func (a *API) changePerson(ctx context.Context, c *call, in changePersonIn) (per
 	return viewPerson(p), err
 }
 
-func (a *API) resetLink(ctx context.Context, c *call, in idIn) (linkView, error) {
-	l, err := a.Identity.NewResetLink(ctx, a.Account, c.who, in.ID)
+// resetLink takes an id or a sign-in name.
+func (a *API) resetLink(ctx context.Context, c *call, in wordIn) (linkView, error) {
+	person, err := id.Parse(in.ID)
+	if err != nil || person.IsZero() {
+		p, err := a.Identity.FindPerson(ctx, a.Account, c.who, in.ID)
+		if err != nil {
+			return linkView{}, err
+		}
+		person = p.ID
+	}
+	l, err := a.Identity.NewResetLink(ctx, a.Account, c.who, person)
 	if err != nil {
 		return linkView{}, err
 	}

@@ -58,10 +58,10 @@ type Verified struct {
 
 // BackupMade is what a backup holds.
 type BackupMade struct {
-	Dir    string            `json:"dir"`
-	Engine string            `json:"engine"`
-	At     time.Time         `json:"at"`
-	Files  map[string]string `json:"files"` // name to SHA-256 in hex
+	Dir    string
+	Engine string
+	At     time.Time
+	Files  map[string]string // name to SHA-256 in hex
 }
 
 // Said is what a person said over the API: the channel makes it an inbound

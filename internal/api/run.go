@@ -171,7 +171,7 @@ type replayView struct {
 	Checked  int             `json:"checked"` // that were found right, from the first
 	Steps    int             `json:"steps"`
 	Digest   string          `json:"digest"`
-	First    *divergenceView `json:"first,omitempty"`
+	First    *divergenceView `json:"divergent,omitempty"` // the first thing that is not as it was recorded
 }
 
 type divergenceView struct {

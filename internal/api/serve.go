@@ -168,6 +168,7 @@ func (a *API) unrouted(c *call) error {
 				return err
 			}
 		}
+		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, a.Limits.Upload)
 		a.Fallback.ServeHTTP(c.w, c.r)
 		return nil
 	}

@@ -28,7 +28,7 @@ func (a *API) sessionRoutes() []Route {
 type whoView struct {
 	PersonID   id.ID     `json:"personId,omitzero"` // nobody's, for the machine before setup
 	Name       string    `json:"name"`
-	SignIn     string    `json:"signIn"`
+	SignIn     string    `json:"signInName"`
 	Role       string    `json:"role"` // owner, operator, viewer; already narrowed, for a token
 	Via        string    `json:"via"`  // session, token, machine
 	VerifiedAt time.Time `json:"verifiedAt,omitzero"`
@@ -49,7 +49,7 @@ type claimIn struct {
 	Body struct {
 		Code     string `json:"code" required:"true"`
 		Name     string `json:"name" required:"true"`
-		SignIn   string `json:"signIn" required:"true"`
+		SignIn   string `json:"signInName" required:"true"`
 		Password string `json:"password" required:"true"`
 	}
 }
@@ -80,7 +80,7 @@ func (a *API) reset(ctx context.Context, c *call, in resetIn) (whoView, error) {
 
 type signInIn struct {
 	Body struct {
-		SignIn   string `json:"signIn" required:"true"`
+		SignIn   string `json:"signInName" required:"true"`
 		Password string `json:"password" required:"true"`
 	}
 }

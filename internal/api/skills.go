@@ -14,6 +14,7 @@ import (
 func (a *API) skillRoutes() []Route {
 	return []Route{
 		on("GET", "/api/v1/skills", identity.ActSkillRead, "The catalogue of skills: the newest number, or another.", a.listSkills),
+		on("POST", "/api/v1/skills/accept", identity.ActSkillManage, "Take the built-in skills that this version of the program brings into the catalogue.", a.acceptSkills),
 		on("PUT", "/api/v1/skills", identity.ActSkillManage, "Switch skills on or off, everywhere or in a workspace: the next number of the catalogue.", a.switchSkills),
 	}
 }
@@ -58,6 +59,15 @@ func (a *API) listSkills(ctx context.Context, _ *call, in numberIn) (catalogueVi
 		}
 		return v, nil
 	})
+}
+
+func (a *API) acceptSkills(ctx context.Context, c *call, _ none) (catalogueView, error) {
+	if a.Accept != nil {
+		if _, err := a.Accept(ctx, c.who.PersonID); err != nil {
+			return catalogueView{}, err
+		}
+	}
+	return a.listSkills(ctx, c, numberIn{})
 }
 
 type switchIn struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
@@ -21,7 +22,7 @@ type tokenView struct {
 	ID         id.ID     `json:"id"`
 	Name       string    `json:"name"`
 	Prefix     string    `json:"prefix"`
-	Narrowed   string    `json:"narrowed,omitempty"` // the role it is narrowed to
+	Role       string    `json:"role,omitempty"` // that it is narrowed to; that of its person, if left out
 	CreatedAt  time.Time `json:"createdAt"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"` // to the hour
@@ -29,7 +30,7 @@ type tokenView struct {
 }
 
 func viewToken(t identity.Token) tokenView {
-	return tokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Narrowed: string(t.Narrowed), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, RevokedAt: t.RevokedAt}
+	return tokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Role: string(t.Narrowed), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, RevokedAt: t.RevokedAt}
 }
 
 func (a *API) listTokens(ctx context.Context, c *call, _ none) (list[tokenView], error) {
@@ -37,11 +38,15 @@ func (a *API) listTokens(ctx context.Context, c *call, _ none) (list[tokenView],
 	return listOf(all, viewToken), err
 }
 
+// mostSeconds is a hundred years.
+const mostSeconds = 100 * 365 * 24 * 3600
+
 type tokenIn struct {
 	Body struct {
 		Name      string    `json:"name" required:"true"`
-		Narrowed  string    `json:"narrowed,omitempty" doc:"a role no higher than one's own"`
+		Role      string    `json:"role,omitempty" doc:"a role no higher than one's own"`
 		ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"never, if left out"`
+		Life      int64     `json:"lifeSeconds,omitempty" doc:"instead of expiresAt"`
 	}
 }
 
@@ -51,7 +56,14 @@ type newTokenView struct {
 }
 
 func (a *API) makeToken(ctx context.Context, c *call, in tokenIn) (newTokenView, error) {
-	t, s, err := a.Identity.CreateToken(ctx, a.Account, c.who, identity.NewTokenRequest{Name: in.Body.Name, Narrowed: identity.Role(in.Body.Narrowed), ExpiresAt: in.Body.ExpiresAt})
+	b := in.Body
+	if b.Life != 0 && (!b.ExpiresAt.IsZero() || b.Life < 0 || b.Life > mostSeconds) {
+		return newTokenView{}, fault.New(fault.Invalid, "it takes 1 to %d seconds, without expiresAt", mostSeconds).On("lifeSeconds")
+	}
+	if b.Life > 0 {
+		b.ExpiresAt = a.Clock.Now().Add(time.Duration(b.Life) * time.Second)
+	}
+	t, s, err := a.Identity.CreateToken(ctx, a.Account, c.who, identity.NewTokenRequest{Name: b.Name, Narrowed: identity.Role(b.Role), ExpiresAt: b.ExpiresAt})
 	if err != nil {
 		return newTokenView{}, err
 	}
