@@ -21,6 +21,7 @@ type InboxView struct {
 	Effect   *Effect
 	Question *Question
 	Held     *Held
+	Parked   *Parked
 	// Quiet fills the page when nothing needs a person.
 	Quiet *Quiet
 }

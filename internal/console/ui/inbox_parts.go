@@ -33,6 +33,8 @@ func itemState(v InboxView) string {
 		return v.Effect.ID + " " + strconv.FormatBool(v.Effect.Settled.Known()) + " " + strconv.FormatInt(v.Effect.Version, 10)
 	case v.Question != nil:
 		return v.Question.ID + " " + strconv.FormatBool(v.Question.Answered.Known()) + " " + strconv.FormatInt(v.Question.Version, 10)
+	case v.Parked != nil:
+		return v.Parked.ID
 	case v.Held != nil:
 		return v.Held.ID + " " + strconv.FormatBool(v.Held.Answered.Known()) + " " + strconv.FormatInt(v.Held.Version, 10)
 	}

@@ -82,6 +82,10 @@ type Chain struct {
 	Bad Ref
 	// Ref is the checkpoint or verification event.
 	Ref Ref
+	// Total is how many events there are, for the progress of ChainChecking.
+	Total int
+	// Failed is true when the last verification could not be read to the end.
+	Failed bool
 	// Checked is true once a verification ran; without it nothing is claimed.
 	Checked bool
 }

@@ -1,0 +1,59 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/witan-run/witan/internal/identity"
+)
+
+// Route is one line of the table. It is data: the gate and the tests read it.
+type Route struct {
+	Method string
+	Path   string       // with {parameters}, as in http.ServeMux
+	Act    identity.Act // of the roles table
+	Doc    string       // one sentence
+	Cap    int64        // bytes of the body; 0 takes the default
+
+	serve func(c *call) error
+}
+
+// Pattern returns the route as http.ServeMux writes it.
+func (r Route) Pattern() string {
+	if r.Path == "/" {
+		return r.Method + " /{$}"
+	}
+	return r.Method + " " + r.Path
+}
+
+// Caps of bodies. A message may be long; a decision is not.
+const (
+	capForm    = 64 << 10
+	capMessage = 1 << 20
+)
+
+// table is every page and every form.
+func (c *Console) table() []Route {
+	get, post := http.MethodGet, http.MethodPost
+	return []Route{
+		{Method: get, Path: "/", Act: identity.ActInboxRead, Doc: "Go to the Inbox.", serve: c.home},
+		{Method: get, Path: "/inbox", Act: identity.ActInboxRead, Doc: "The queue, and the item that comes first.", serve: c.inbox},
+		{Method: get, Path: "/inbox/{id}", Act: identity.ActInboxRead, Doc: "One item of the Inbox.", serve: c.inbox},
+		{Method: post, Path: "/inbox/{id}/answer", Act: identity.ActApprovalAnswer, Doc: "Allow, deny, edit or grant one call.", Cap: capMessage, serve: c.answer},
+		{Method: post, Path: "/inbox/{id}/undo", Act: identity.ActApprovalAnswer, Doc: "Take an answer back before it takes effect.", serve: c.undo},
+		{Method: post, Path: "/inbox/{id}/held", Act: identity.ActHeldDecide, Doc: "Decide about a held message.", serve: c.held},
+		{Method: post, Path: "/effects/{id}/settle", Act: identity.ActEffectSettle, Doc: "Say what became of an effect.", serve: c.settle},
+		{Method: post, Path: "/inbox/{id}/unpark", Act: identity.ActJournalUnpark, Doc: "Let a parked stream go on.", serve: c.unpark},
+		{Method: post, Path: "/halt", Act: identity.ActHaltSet, Doc: "Stop everything.", serve: c.halt},
+		{Method: post, Path: "/resume", Act: identity.ActHaltClear, Doc: "Go on after a halt.", serve: c.resume},
+
+		{Method: post, Path: "/preferences", Act: identity.ActSelfWrite, Doc: "Choose light or dark.", serve: c.preferences},
+
+		{Method: get, Path: "/setup", Act: identity.ActSetupClaim, Doc: "The first start.", serve: c.setup},
+		{Method: post, Path: "/setup", Act: identity.ActSetupClaim, Doc: "Become the first owner with a password.", serve: c.claim},
+		{Method: get, Path: "/reset", Act: identity.ActResetUse, Doc: "Set a new password with a reset link.", serve: c.resetPage},
+		{Method: post, Path: "/reset", Act: identity.ActResetUse, Doc: "Use a reset link.", serve: c.reset},
+		{Method: get, Path: "/signin", Act: identity.ActSignIn, Doc: "Sign in.", serve: c.signInPage},
+		{Method: post, Path: "/signin", Act: identity.ActSignIn, Doc: "Sign in with a password.", serve: c.signIn},
+		{Method: post, Path: "/signout", Act: identity.ActSignOut, Doc: "End this session.", serve: c.signOut},
+	}
+}
