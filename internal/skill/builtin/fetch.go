@@ -168,10 +168,10 @@ func (p *page) read(ctx context.Context, body []byte, contentType string, base *
 	}
 	p.Type = skill.Prefix(strings.ToValidUTF8(kind, ""), 100)
 	isHTML := kind == "text/html" || kind == "application/xhtml+xml"
+	if len(body) == 0 {
+		return nil
+	}
 	if !isHTML && !isText(kind) {
-		if len(body) == 0 {
-			return nil
-		}
 		return fault.New(fault.Invalid, "it is %s; only pages and texts are fetched", p.Type).On("url")
 	}
 	decoded, err := charset.NewReader(bytes.NewReader(body), contentType)

@@ -98,6 +98,16 @@ func tidy(n *html.Node) {
 		kept = append(kept, a)
 	}
 	n.Attr = kept
+	_, href := attr(n, "href")
+	_, src := attr(n, "src")
+	switch {
+	case n.DataAtom == atom.A && !href:
+		n.DataAtom, n.Data = atom.Span, "span" // a link to nowhere would be made one to here
+	case n.DataAtom == atom.Img && !src: // what stands for the picture is text
+		alt, _ := attr(n, "alt")
+		n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
+		n.AppendChild(&html.Node{Type: html.TextNode, Data: alt})
+	}
 }
 
 // textOf returns the text below a node.
