@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
@@ -15,16 +14,6 @@ import (
 	"github.com/witan-run/witan/internal/policy"
 	"github.com/witan-run/witan/internal/skill/manifest"
 )
-
-// proofLife is how long a proof of the person is fresh enough for a call of high
-// risk. It is shorter than identity's own window: it stands for this decision.
-const proofLife = 2 * time.Minute
-
-func proven(p identity.Principal, now time.Time) bool {
-	return p.FreshAt(now) && now.Sub(p.VerifiedAt) <= proofLife
-}
-
-func (r *reader) proven() bool { return proven(r.who, r.now) }
 
 // answer takes a person's answer to one call: it holds for exactly the call whose
 // digest the form carries.
@@ -82,7 +71,7 @@ func (c *Console) answer(k *call) error {
 		return fault.New(fault.Invalid, "say allow, deny, edit or grant").On("answer")
 	}
 	if req.Answer == policy.AnswerAllow && riskOf(a).High() && a.Digest == req.Digest {
-		if why := c.prove(k, f.Get("password")); why != "" {
+		if why := c.prove(k, a, f.Get("stepup"), f.Get("password")); why != "" {
 			refused.status, refused.err = http.StatusForbidden, why
 			return c.inboxPage(k, refused)
 		}
@@ -99,25 +88,28 @@ func (c *Console) answer(k *call) error {
 	return nil
 }
 
-// prove makes sure of the person behind a call of high risk: a proof of the last
-// minutes, or the password now. It returns why not.
-func (c *Console) prove(k *call, password string) string {
-	if password != "" {
-		who, err := c.Identity.VerifyPassword(k.ctx, c.Account, k.who, secret.New(password), c.client(k.r))
-		if err != nil {
-			var refused *identity.SignInError
-			if errors.As(err, &refused) && refused.Until.After(k.now) {
-				return "Nothing ran. Too many wrong passwords; try again in " + span(refused.Until.Sub(k.now)) + "."
-			}
-			return "Nothing ran. That password is wrong."
+// prove makes sure of the person behind a call of high risk: the token of a passkey
+// that was given for this very call, or the password now. It returns why not.
+func (c *Console) prove(k *call, a policy.Approval, token, password string) string {
+	if token != "" && c.StepUp != nil {
+		if c.StepUp(k.who, a.ID, a.Digest, token) == nil {
+			return ""
 		}
-		k.who = who
-		return ""
+		return "Nothing ran. The passkey was given for another call, or too long ago."
 	}
-	if proven(k.who, k.now) {
-		return ""
+	if password == "" {
+		return "Nothing ran. At this risk you prove that it is you: give your passkey or password beside Allow."
 	}
-	return "Nothing ran. At this risk you prove that it is you: give your passkey or password beside Allow."
+	who, err := c.Identity.VerifyPassword(k.ctx, c.Account, k.who, secret.New(password), c.client(k.r))
+	if err != nil {
+		var refused *identity.SignInError
+		if errors.As(err, &refused) && refused.Until.After(k.now) {
+			return "Nothing ran. Too many wrong passwords; try again in " + span(refused.Until.Sub(k.now)) + "."
+		}
+		return "Nothing ran. That password is wrong."
+	}
+	k.who = who
+	return ""
 }
 
 // refusedAnswer shows the item again with what was refused.

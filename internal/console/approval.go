@@ -363,7 +363,7 @@ func (x *item) offers(a policy.Approval, e manifest.Entry, card *ui.Approval) er
 		return nil
 	}
 	card.Can = ui.Can{Allow: true, Deny: true, Edit: e.Hash != ""}
-	if card.Risk.High() && !x.proven() {
+	if card.Risk.High() {
 		card.StepUp = "password" // or the passkey: the page looks later
 	}
 	last, status, err := x.lastTime(a)

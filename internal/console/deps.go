@@ -90,8 +90,11 @@ type Deps struct {
 	// Verify checks the whole chain; it may report how many events it has read.
 	Verify func(ctx context.Context, progress func(events int64)) (Verified, error)
 
-	Stream string         // optional: address of the event stream; "" turns live update off
-	Zone   *time.Location // optional: in which times are shown; UTC
+	// StepUp checks the token that a passkey gave for one approval and digest;
+	// without it only the password proves a person.
+	StepUp func(who identity.Principal, approval id.ID, digest, token string) error // optional
+	Stream string                                                                   // optional: address of the event stream; "" turns live update off
+	Zone   *time.Location                                                           // optional: in which times are shown; UTC
 	// Preview shows what a call would change; false if nobody can say.
 	Preview func(ctx context.Context, skillName string, arguments json.RawMessage) (Live, bool, error) // optional
 	// Models reports whether a model answers the role.

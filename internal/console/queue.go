@@ -92,6 +92,7 @@ func (r *reader) queue(o outsideRows) (queue, error) {
 		if !a.ExpiresAt.After(r.now) {
 			continue // its timer is about to fire
 		}
+		r.open[a.ID] = true
 		w := waiting{id: a.ID, kind: kindApproval, group: groupRoutine, rank: int(a.Risk.Or(policy.RiskCritical)), at: a.AskedAt, approval: &a}
 		if riskOf(a).High() {
 			w.group = groupClose

@@ -26,6 +26,7 @@ type reader struct {
 	stops   []policy.Stop
 	events  map[id.ID]event.Event
 	rounds  map[id.ID][]event.Event
+	open    map[id.ID]bool           // approvals that the queue holds
 	latest  []event.Event            // newest first, once asked for
 	effects map[id.ID][]skill.Effect // by run, once asked for
 	answers []policy.Approval        // answered ones, newest first, once asked for
@@ -38,7 +39,7 @@ func (c *Console) view(k *call, f func(r *reader) error) error {
 		return err
 	}
 	return c.Journal.View(k.ctx, c.Account, func(tx event.Tx) error {
-		r := &reader{Console: c, tx: tx, who: k.who, now: k.now, people: names, events: map[id.ID]event.Event{}, rounds: map[id.ID][]event.Event{}, effects: map[id.ID][]skill.Effect{}}
+		r := &reader{Console: c, tx: tx, who: k.who, now: k.now, people: names, events: map[id.ID]event.Event{}, rounds: map[id.ID][]event.Event{}, open: map[id.ID]bool{}, effects: map[id.ID][]skill.Effect{}}
 		if r.tip, r.hash, err = c.Record.Head(tx); err != nil {
 			return err
 		}

@@ -48,6 +48,19 @@ func (c *Console) table() []Route {
 
 		{Method: post, Path: "/preferences", Act: identity.ActSelfWrite, Doc: "Choose light or dark.", serve: c.preferences},
 
+		{Method: get, Path: "/chat", Act: identity.ActChatRead, Doc: "Threads, and a form for a new one.", serve: c.chat},
+		{Method: post, Path: "/chat", Act: identity.ActMessageSend, Doc: "Begin a thread.", Cap: capMessage, serve: c.say},
+		{Method: get, Path: "/chat/{id}", Act: identity.ActChatRead, Doc: "One thread.", serve: c.chat},
+		{Method: post, Path: "/chat/{id}/messages", Act: identity.ActMessageSend, Doc: "Write into a thread.", Cap: capMessage, serve: c.say},
+		{Method: post, Path: "/runs/{id}/cancel", Act: identity.ActRunCancel, Doc: "Cancel a run.", Cap: capMessage, serve: c.cancel},
+
+		{Method: get, Path: "/journal", Act: identity.ActJournalRead, Doc: "The stream of events.", serve: c.journal},
+		{Method: get, Path: "/journal/{id}", Act: identity.ActJournalRead, Doc: "One event, its causes and effects.", serve: c.journal},
+		{Method: post, Path: "/journal/verify", Act: identity.ActAuditVerify, Doc: "Verify the chain.", serve: c.verify},
+		{Method: post, Path: "/journal/{id}/replay", Act: identity.ActReplay, Doc: "Run a decision again from the record.", serve: c.replay},
+		{Method: post, Path: "/doors/skip", Act: identity.ActSelfWrite, Doc: "Close the demo's doors for good.", serve: c.skipDoors},
+
+		{Method: get, Path: "/search", Act: identity.ActAccountRead, Doc: "Find a page, an object or a command.", serve: c.search},
 		{Method: get, Path: "/setup", Act: identity.ActSetupClaim, Doc: "The first start.", serve: c.setup},
 		{Method: post, Path: "/setup", Act: identity.ActSetupClaim, Doc: "Become the first owner with a password.", serve: c.claim},
 		{Method: get, Path: "/reset", Act: identity.ActResetUse, Doc: "Set a new password with a reset link.", serve: c.resetPage},
