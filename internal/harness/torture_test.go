@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
 	if durableServer.s != nil {
 		durableServer.s.Stop()
 	}

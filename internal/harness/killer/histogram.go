@@ -20,6 +20,15 @@ func (h *Histogram) Add(step string) {
 	h.counts[step]++
 }
 
+// Merge adds the deaths of another histogram.
+func (h *Histogram) Merge(o *Histogram) {
+	for step, n := range o.counts {
+		for range n {
+			h.Add(step)
+		}
+	}
+}
+
 // Count returns the deaths at a step.
 func (h *Histogram) Count(step string) int { return h.counts[step] }
 
