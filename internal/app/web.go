@@ -17,14 +17,17 @@ func (a *App) web() (http.Handler, error) {
 	for name, ch := range p.http {
 		programs[name] = program{ch, p.intake}
 	}
-	var err error
+	face, err := a.newConsole()
+	if err != nil {
+		return nil, err
+	}
 	a.api, err = api.New(api.Deps{
 		Account: p.account, PublicURL: a.config.PublicURL, Hosts: a.hosts(), Version: Version(),
 		Journal: p.db, Clock: a.deps.Clock, IDs: a.deps.IDs, Keyring: p.keyring, Log: a.deps.Log,
 		Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Replay: p.replay, Dispatch: p.dispatch,
 		Intake: p.intake, Hub: p.hub, Speakers: speakers(), HTTP: programs, LLM: p.rows.llm,
 		Record: record{}, Audit: audit{p.db, p.origins.audit}, Tails: p.tails, Unpark: p.router.Unpark,
-		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits,
+		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits, Fallback: face,
 	})
 	if err != nil {
 		return nil, err

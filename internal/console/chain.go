@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -57,15 +56,12 @@ func (h *chain) run(ctx context.Context, c *Console, done chan struct{}) {
 	}
 	h.at = c.Clock.Now()
 	h.failed, h.bad = false, 0
-	var broken BadEvent
 	switch {
-	case errors.As(err, &broken):
-		h.checked, h.bad = true, broken.BadSeq()
 	case err != nil:
 		h.failed = true
 		c.Log.ErrorContext(ctx, "the chain could not be verified", "error", err)
 	default:
-		h.checked, h.found = true, found
+		h.checked, h.found, h.bad = true, found, found.Bad
 	}
 }
 

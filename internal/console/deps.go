@@ -47,12 +47,7 @@ type Verified struct {
 	Events int64
 	Head   int64
 	Hash   [32]byte
-}
-
-// BadEvent is implemented by the error of a broken chain: the first bad event.
-type BadEvent interface {
-	error
-	BadSeq() int64
+	Bad    int64 // seq of the first bad event; 0 if the chain is whole
 }
 
 // Live is the record that a call would change, as it stands now, and what it

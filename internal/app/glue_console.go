@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/witan-run/witan/internal/channel"
+	channelconsole "github.com/witan-run/witan/internal/channel/console"
+	"github.com/witan-run/witan/internal/console"
+	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/id"
+	"github.com/witan-run/witan/internal/store"
+)
+
+// newConsole connects the console to the parts. The API is built after it and
+// serves it, so that one gate stands in front of both.
+func (a *App) newConsole() (*console.Console, error) {
+	p := a.parts
+	paths := Paths{a.config.Data}
+	facts := console.Facts{DataFolder: a.config.Data, Database: "SQLite, " + paths.Database(), Keyring: paths.Keyring(),
+		Backup: "witan backup FOLDER", Config: modelConfig, Demo: a.deps.Demo, DemoFolder: paths.Files()}
+	if a.config.Database.Set() {
+		facts.Database = "PostgreSQL"
+	}
+	if p.disk != nil {
+		facts.DiskLow = p.disk.Full
+	}
+	return console.New(console.Deps{
+		Account: p.account, PublicURL: a.config.PublicURL, Version: Version(), Journal: p.db, Record: record{}, Clock: a.deps.Clock,
+		Log: a.deps.Log, Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Dispatch: p.dispatch, Intake: p.intake,
+		Speak: func(s console.Said) channel.Inbound {
+			return channelconsole.Said{Account: s.Account, PersonID: s.PersonID, Name: s.Name, ThreadID: s.ThreadID, Text: s.Text, Agent: s.Agent, Nonce: s.Key}.Inbound()
+		},
+		Unpark: p.router.Unpark, Replay: p.replay, Stream: "/api/v1/stream",
+		Verify: a.verifyForConsole, Preview: a.preview,
+		Models: func(role string) bool { _, ok := p.models.Route(role); return ok },
+		StepUp: func(who identity.Principal, approval id.ID, digest, token string) error {
+			return a.api.CheckStepUp(who, approval, digest, token)
+		},
+		Facts: facts,
+	})
+}
+
+// modelConfig is what the console shows to those who have no model yet.
+const modelConfig = `models:
+  providers:
+    local:
+      kind: openai
+      base_url: http://127.0.0.1:11434/v1
+  roles:
+    default: [local/qwen3]`
+
+func (a *App) verifyForConsole(ctx context.Context, progress func(int64)) (console.Verified, error) {
+	r, err := store.VerifyProgress(ctx, a.parts.db, a.parts.account, nil, progress)
+	var bad *store.BadEvent
+	if errors.As(err, &bad) {
+		return console.Verified{Bad: bad.Seq}, nil
+	}
+	return console.Verified{Events: r.Events, Head: r.Head, Hash: r.Hash}, err
+}
+
+// mostPreviewed is how large a file may be to be compared on a page.
+const mostPreviewed = 256 << 10
+
+// preview shows what a call would change: for the file skill, the file as it is.
+// It only reads, inside the account's own folder.
+func (a *App) preview(_ context.Context, skillName string, arguments json.RawMessage) (console.Live, bool, error) {
+	if skillName != "file.write" {
+		return console.Live{}, false, nil
+	}
+	var in struct {
+		Path, Text string
+	}
+	if json.Unmarshal(arguments, &in) != nil || in.Path == "" {
+		return console.Live{}, false, nil
+	}
+	out := console.Live{Argument: "text", Next: in.Text}
+	root, err := os.OpenRoot(Paths{a.config.Data}.Files() + "/" + a.parts.account.String())
+	if errors.Is(err, os.ErrNotExist) {
+		return out, true, nil
+	}
+	if err != nil {
+		return out, false, nil // the page stands without a preview
+	}
+	defer root.Close()
+	info, err := root.Lstat(in.Path)
+	if errors.Is(err, os.ErrNotExist) {
+		return out, true, nil
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostPreviewed {
+		return out, false, nil
+	}
+	f, err := root.Open(in.Path)
+	if err != nil {
+		return out, false, nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostPreviewed))
+	if err != nil {
+		return out, false, nil
+	}
+	out.Exists, out.Now = true, string(b)
+	return out, true, nil
+}
