@@ -24,7 +24,9 @@ type API struct {
 
 	life context.Context //nolint:containedctx // the API's own life: it ends streams, no request's values are in it
 	end  context.CancelCauseFunc
-	open sync.WaitGroup // streams and long polls
+	// closing keeps a stream from opening while Close waits for the last one.
+	closing sync.RWMutex
+	open    sync.WaitGroup // streams and long polls
 }
 
 // New returns an API, or Invalid naming what is missing. It starts nothing.
@@ -59,7 +61,9 @@ func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
 // Close ends all streams and long polls and waits for them, until ctx ends.
 // Call it before the server's Shutdown, which waits for requests.
 func (a *API) Close(ctx context.Context) error {
+	a.closing.Lock()
 	a.end(fault.New(fault.Unavailable, "Witan is stopping"))
+	a.closing.Unlock()
 	done := make(chan struct{})
 	go func() { a.open.Wait(); close(done) }() // ends with the last stream
 	select {

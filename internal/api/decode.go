@@ -94,12 +94,21 @@ func walk(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 		t = t.Elem()
 	}
 	if isOpaque(t) {
-		var skip json.RawMessage
-		return dec.Decode(&skip)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil || !isText(t) || string(value) == "null" {
+			return err
+		}
+		if json.Unmarshal(value, reflect.New(t).Interface()) != nil {
+			return fault.New(fault.Invalid, "it must be an id, a time, or a word of its list").On(orBody(path))
+		}
+		return nil
 	}
 	token, err := dec.Token()
 	if err != nil {
 		return err
+	}
+	if token == nil && depth == 0 {
+		return fault.New(fault.Invalid, "it must be %s", kindWord(t)).On("body")
 	}
 	open, _ := token.(json.Delim)
 	switch {

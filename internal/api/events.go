@@ -56,7 +56,7 @@ type eventsIn struct {
 	After       string `query:"after" doc:"SEQ or EPOCH-SEQ: what comes behind it, in order"`
 	Before      string `query:"before" doc:"SEQ or EPOCH-SEQ: what comes before it, newest first"`
 	Type        string `query:"type" doc:"a type, or its beginning with a dot: approval."`
-	Actor       string `query:"actor" doc:"source id, such as coordinator"`
+	Actor       string `query:"actor" doc:"source id, such as agent/coordinator, or one half of it"`
 	Correlation id.ID  `query:"correlation"`
 	Stream      id.ID  `query:"stream"`
 	Limit       int    `query:"limit"`
@@ -64,8 +64,14 @@ type eventsIn struct {
 
 func (in eventsIn) fits(e event.Event) bool {
 	return (in.Type == "" || string(e.Type) == in.Type || strings.HasSuffix(in.Type, ".") && strings.HasPrefix(string(e.Type), in.Type)) &&
-		(in.Actor == "" || e.Source == in.Actor) && (in.Correlation.IsZero() || e.Correlation == in.Correlation) &&
+		(in.Actor == "" || said(e.Source, in.Actor)) && (in.Correlation.IsZero() || e.Correlation == in.Correlation) &&
 		(in.Stream.IsZero() || e.Stream == in.Stream)
+}
+
+// said reports whether a source_id is an actor's: COMPONENT/NAME is found by
+// either half, and as a whole.
+func said(source, actor string) bool {
+	return source == actor || strings.HasPrefix(source, actor+"/") || strings.HasSuffix(source, "/"+actor)
 }
 
 type eventsView struct {

@@ -43,10 +43,12 @@ func (r *readers) enter(who string) (leave func(), err error) {
 
 // stay ties a long request to the API's life: its context ends with either.
 func (a *API) stay(ctx context.Context) (context.Context, func(), error) {
+	a.closing.RLock()
+	defer a.closing.RUnlock()
 	if err := context.Cause(a.life); err != nil {
 		return nil, nil, err
 	}
-	a.open.Add(1)
+	a.open.Add(1) // never while Close waits
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
 	return ctx, func() { stop(); cancel(nil); a.open.Done() }, nil

@@ -65,18 +65,15 @@ func (a *API) stream(ctx context.Context, c *call, in streamIn) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy that collects would hold events back
 	c.w.WriteHeader(http.StatusOK)
-	s := &stream{to: c.w, rc: http.NewResponseController(c.w), limit: a.Limits.WriteTimeout, epoch: tip.Epoch}
-	if err := s.open(from, tip); err != nil {
+	s := &stream{to: c.w, rc: http.NewResponseController(c.w), limit: a.Limits.WriteTimeout}
+	if s.at, err = s.open(from, tip); err != nil {
 		return nil // the reader is gone; there is nobody to tell
-	}
-	if from.Epoch != tip.Epoch {
-		from = tip
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var beat sync.WaitGroup
 	beat.Go(func() { cancel(a.beat(ctx, c, s)) })
-	err = a.Tails.Follow(ctx, a.Account, from, s.send)
+	err = a.Tails.Follow(ctx, a.Account, s.at, s.send)
 	cancel(err)
 	beat.Wait()
 	_ = s.rc.SetWriteDeadline(time.Time{})
@@ -135,40 +132,50 @@ type stream struct {
 
 	mu    sync.Mutex
 	to    http.ResponseWriter // guarded by mu
-	epoch int64               // guarded by mu
+	at    bus.Tip             // guarded by mu once it is open; what the reader has
 	buf   bytes.Buffer        // guarded by mu
 	beats int                 // guarded by mu
 }
 
-// open says where the reader stands, before any event: it can resume from there
-// even if it never gets one.
-func (s *stream) open(from, tip bus.Tip) error {
+// open says where the reader stands, before any event, and returns it: it can
+// resume from there even if it never gets one.
+func (s *stream) open(from, tip bus.Tip) (bus.Tip, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.buf.WriteString("retry: 2000\n")
 	switch {
 	case from == (bus.Tip{}):
+		from = tip
 		s.buf.WriteString("id: " + position(tip) + "\n\n")
 	case from.Epoch != tip.Epoch || from.Seq > tip.Seq:
-		s.reset(tip)
+		from = tip
+		s.buf.WriteString("id: " + position(tip) + "\n")
+		s.reset(tip.Epoch)
 	default:
 		s.buf.WriteString("\n")
 	}
-	return s.flush()
+	return from, s.flush()
 }
 
-func (s *stream) reset(tip bus.Tip) {
-	s.buf.WriteString("id: " + position(tip) + "\nevent: reset\ndata: {\"epoch\":" + strconv.FormatInt(tip.Epoch, 10) + "}\n\n")
+func (s *stream) reset(epoch int64) {
+	s.buf.WriteString("event: reset\ndata: {\"epoch\":" + strconv.FormatInt(epoch, 10) + "}\n\n")
 }
 
+// send writes a batch. A feed that lags behind the head that the reader began at
+// calls its position unknown and begins anew a little earlier: what the reader
+// has is left out, and only another epoch is a reset.
 func (s *stream) send(b bus.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.Reset {
-		s.epoch = b.Epoch
-		s.reset(bus.Tip{Epoch: b.Epoch})
+	if b.Reset && b.Epoch != s.at.Epoch {
+		s.at = bus.Tip{Epoch: b.Epoch}
+		s.reset(b.Epoch)
 	}
 	for _, m := range b.Marks {
+		if m.Seq <= s.at.Seq {
+			continue
+		}
+		s.at.Seq = m.Seq
 		data, err := json.Marshal(markView{Seq: m.Seq, ID: m.ID, Type: string(m.Type), Stream: m.Stream, Round: m.Correlation})
 		if err != nil {
 			return err
@@ -176,6 +183,9 @@ func (s *stream) send(b bus.Batch) error {
 		s.buf.WriteString("id: " + position(bus.Tip{Epoch: b.Epoch, Seq: m.Seq}) + "\ndata: ")
 		s.buf.Write(data)
 		s.buf.WriteString("\n\n")
+	}
+	if s.buf.Len() == 0 {
+		return nil
 	}
 	return s.flush()
 }
