@@ -9,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/witan-run/witan/internal/agent"
@@ -49,7 +51,8 @@ func New(ctx context.Context, c Config, d Deps) (a *App, err error) {
 	if a.tcp, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fault.New(fault.Unavailable, "listen on %s: %w", c.Listen, err).On("listen").WithFix("is another Witan running? use --listen 127.0.0.1:PORT")
 	}
-	if a.parts, err = build(ctx, c, d); err != nil {
+	a.config.PublicURL = withPort(c.PublicURL, a.tcp.Addr())
+	if a.parts, err = build(ctx, a.config, d); err != nil {
 		_ = a.tcp.Close()
 		return nil, err
 	}
@@ -62,6 +65,17 @@ func New(ctx context.Context, c Config, d Deps) (a *App, err error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// withPort puts the port that the system chose into an address with port 0.
+func withPort(address string, bound net.Addr) string {
+	u, err := url.Parse(address)
+	tcp, ok := bound.(*net.TCPAddr)
+	if err != nil || !ok || u.Port() != "0" {
+		return address
+	}
+	u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(tcp.Port))
+	return u.String()
 }
 
 // listenLocal opens the socket of the data folder: whoever may open the file

@@ -18,6 +18,7 @@ import (
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/secret"
 	"github.com/witan-run/witan/internal/llm"
+	"github.com/witan-run/witan/internal/memory"
 	"github.com/witan-run/witan/internal/policy"
 	"github.com/witan-run/witan/internal/skill"
 	"github.com/witan-run/witan/internal/skill/manifest"
@@ -27,14 +28,17 @@ import (
 	"github.com/witan-run/witan/internal/store/dispatchdb"
 	"github.com/witan-run/witan/internal/store/identitydb"
 	"github.com/witan-run/witan/internal/store/llmdb"
+	"github.com/witan-run/witan/internal/store/memorydb"
 	"github.com/witan-run/witan/internal/store/policydb"
 	"github.com/witan-run/witan/internal/store/skilldb"
+	"github.com/witan-run/witan/internal/store/workdb"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // build opens the store and connects every component. Nothing runs yet.
 func build(ctx context.Context, c Config, d Deps) (p *parts, err error) {
 	p = &parts{rows: rows{identity: identitydb.New(), policy: policydb.New(), llm: llmdb.New(), skill: skilldb.New(),
-		agent: agentdb.New(), dispatch: dispatchdb.New(), channel: channeldb.New()}}
+		agent: agentdb.New(), dispatch: dispatchdb.New(), channel: channeldb.New(), memory: memorydb.New(), work: workdb.New()}}
 	if p.origins, err = newOrigins(); err != nil {
 		return nil, err
 	}
@@ -127,6 +131,15 @@ func (p *parts) buildChannels(_ context.Context, c Config, d Deps) (err error) {
 }
 
 func (p *parts) buildSkills(_ context.Context, c Config, d Deps) (err error) {
+	if p.pano, err = work.NewPano(p.rows.work, p.origins.memory); err != nil {
+		return err
+	}
+	if p.memory, err = memory.New(p.rows.memory, p.origins.memory); err != nil {
+		return err
+	}
+	if p.reminders, err = work.NewReminders(p.rows.work, reminders{p}, p.origins.memory); err != nil {
+		return err
+	}
 	if p.registry, err = p.builtins(c, d); err != nil {
 		return err
 	}

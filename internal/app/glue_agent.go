@@ -7,10 +7,12 @@ import (
 	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/canon"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/secret"
 	"github.com/witan-run/witan/internal/policy"
+	"github.com/witan-run/witan/internal/store"
 )
 
 // policyVersion fills agent.PolicyVersion from policy.
@@ -65,4 +67,57 @@ func closeApprovals(p *policy.Service) func(tx event.Tx, e event.Event) error {
 			return nil
 		}
 	}
+}
+
+// replay runs a recorded run again, offline.
+func (p *parts) replay(tx event.Tx, run id.ID) (agent.Report, error) {
+	return agent.Replayer{Store: p.rows.agent, Prompts: p.prompts, Catalogue: p.skills, Decisions: decisions{p}, Code: Code()}.Replay(tx, run)
+}
+
+// decisions fills agent.Decisions: policy decides again from what it recorded.
+type decisions struct{ p *parts }
+
+// maxRound bounds how many events of a round trip are read for a replay.
+const maxRound = 10_000
+
+// Recheck implements agent.Decisions. A decision that a person's approval or a
+// grant answered is proven by that record; what policy itself said is computed again.
+func (d decisions) Recheck(tx event.Tx, invoke event.Event) (out []agent.Check, err error) {
+	round, err := store.EventsOfRound(tx, invoke.Correlation, maxRound)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range round {
+		v, ok := e.Payload.(event.PolicyDecision)
+		if !ok || v.InvokeID != invoke.ID || v.Execution {
+			continue
+		}
+		c, err := d.recheck(tx, invoke, v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (d decisions) recheck(tx event.Tx, invoke event.Event, v event.PolicyDecision) (c agent.Check, err error) {
+	again, err := d.p.policy.Again(tx, v, invoke)
+	if err != nil {
+		return c, err
+	}
+	c.What = "policy decision"
+	if c.Recorded, err = canon.JSON(outcome{v.Effect, v.Rule, v.Version, v.Digest}); err != nil {
+		return c, err
+	}
+	c.Produced, err = canon.JSON(outcome{again.Effect.String(), again.Rule, again.Version, again.Digest})
+	return c, err
+}
+
+// outcome is what a decision says, for comparing.
+type outcome struct {
+	Effect  string `json:"effect"`
+	Rule    string `json:"rule"`
+	Version int    `json:"version"`
+	Digest  string `json:"digest"`
 }

@@ -30,7 +30,7 @@ func request(q skill.Question) (policy.Request, error) {
 		Invoke: q.InvokeID, Subject: q.Subject,
 		Requester: policy.Known(q.Requester), Trust: policy.Known(q.Trust), Workspace: policy.Known(q.Workspace),
 		Channel: policy.Known(q.Channel), Why: policy.Known(q.Label), Dreaming: policy.Known(false),
-		Commitments: policy.Known[[]policy.Commitment](nil),
+		Commitments: policy.Known([]policy.Commitment{}),
 	}
 	if v, err := policy.ParseRisk(string(q.Risk)); err == nil {
 		r.Risk = policy.Known(v)
@@ -70,15 +70,18 @@ func recipients(q skill.Question) policy.Maybe[[]policy.Recipient] {
 	anyone := policy.Known([]policy.Recipient{{Principal: policy.Anyone}})
 	switch q.Access {
 	case manifest.Write, manifest.Delete:
-		return policy.Known[[]policy.Recipient](nil)
+		return policy.Known([]policy.Recipient{})
 	case manifest.Read:
 		if len(q.Targets) > 0 && q.Label.Integrity() == event.Outside && outward(q) {
 			return anyone
 		}
-		return policy.Known[[]policy.Recipient](nil)
+		return policy.Known([]policy.Recipient{})
 	case manifest.Send:
 		var out []policy.Recipient
 		for _, t := range q.Targets {
+			if t.Pointer == "/channel" {
+				continue // over what it leaves, not to whom
+			}
 			kind, name, _ := strings.Cut(t.Value, ":")
 			if (kind != "person" && kind != "contact") || name == "" {
 				return anyone

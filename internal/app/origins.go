@@ -44,7 +44,8 @@ func newOrigins() (o origins, err error) {
 	o.agent.Agent = give(event.LayerAgent, event.ClassAgent, "agent", "agent.response", "agent.defined", "run.started",
 		"run.delayed", "run.finished", "run.cancelled", "thread.summarised", "skill.invoke", "budget.met")
 	o.skill = give(event.LayerExecution, event.ClassSkill, "skill", "skill.result", "effect.changed", "effect.settled", "catalogue.changed")
-	o.memory = give(event.LayerExecution, event.ClassSkill, "memory", "memory.stored", "memory.retrieved", "pano.saved")
+	o.memory = give(event.LayerExecution, event.ClassSkill, "memory", "memory.stored", "memory.retrieved", "pano.saved",
+		"reminder.set", "reminder.cancelled", "reminder.fired")
 	o.model = give(event.LayerAgent, event.ClassAgent, "agent", "llm.request", "llm.response")
 	o.prompts = give(event.LayerAgent, event.ClassModel, "prompts", "prompt.saved")
 	o.router = give(event.LayerSystem, event.ClassSystem, "router", "subscriber.parked", "subscriber.unparked")

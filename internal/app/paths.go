@@ -53,6 +53,8 @@ type Deps struct {
 	Models map[string]llm.Model
 	// Agents are definitions beside those of the configured folder.
 	Agents []agent.Source
+	// Demo marks this Witan as the demo, on its pages.
+	Demo bool
 	// Skills are built-in skills beside the program's own.
 	Skills []skill.Registration
 }

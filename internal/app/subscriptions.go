@@ -48,6 +48,8 @@ func (p *parts) subscriptions() (*bus.Table, error) {
 			Doc: "What an ended run still asked about needs nobody any more."},
 		bus.Reaction{Name: "policy.timer", On: types("timer.fired"), Run: p.policy.OnTimer,
 			Doc: "An approval whose time is up expires: silence is no."},
+		bus.Reaction{Name: "work.reminder", On: types("timer.fired"), Run: p.reminders.OnTimer,
+			Doc: "A reminder comes due and goes to whoever set it."},
 		bus.Reaction{Name: "dispatch.timer", On: types("timer.fired"), Run: p.dispatch.OnTimer,
 			Doc: "Work that was put off comes due."},
 	)
