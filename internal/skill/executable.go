@@ -48,9 +48,9 @@ type Call struct {
 	Recipient        string          // principal that the requester's answer goes to
 	Label            event.Label     // why: the taint of the context the call was made in
 	What             []event.Argument
-	// Invoke is the skill.invoke (or the edit of it) to name as cause of what
+	// Cause is the skill.invoke (or the edit of it) to name as cause of what
 	// Commit emits.
-	Invoke event.Ref
+	Cause event.Ref
 	// Stream and Subject are those of the skill.invoke.
 	Stream, Subject id.ID
 	// Now is the recorded time of this attempt, Deadline when it ends; both by

@@ -144,7 +144,7 @@ func (s *Service) callOf(a *attempt) Call {
 		Account: a.lease.Account, Effect: a.effect.ID, Run: p.RunID, Workspace: p.Workspace, Step: p.Step,
 		Attempt: a.effect.Attempt, Fence: a.lease.Fence, Key: a.effect.Key, Skill: m.Name, Manifest: a.call.entry.Hash,
 		Arguments: a.call.arguments, Actor: p.Actor, Requester: p.Requester, Channel: p.Channel, Recipient: p.Recipient,
-		Label: a.call.label, What: p.What, Invoke: a.call.cause, Stream: a.call.invoke.Stream, Subject: a.call.invoke.Subject,
+		Label: a.call.label, What: p.What, Cause: a.call.cause, Stream: a.call.invoke.Stream, Subject: a.call.invoke.Subject,
 		Now: a.now, Deadline: a.end, permitted: m.Permissions, secrets: a.secrets,
 	}
 }

@@ -84,7 +84,7 @@ func (b *bench) run(t *testing.T, name string, args any, change ...func(*skill.C
 			if err != nil {
 				return err
 			}
-			c.Invoke = e.Ref()
+			c.Cause = e.Ref()
 			again, err := r.Exec.Act(t.Context(), c) // the cause is only known now
 			if err != nil {
 				return err

@@ -73,7 +73,7 @@ func (m memoryRemember) Act(_ context.Context, c skill.Call) (skill.Output, erro
 		out.Scope = scopes[0]
 		out.ID, err = m.rows.Remember(tx, NewMemory{Kind: a.Kind, Epistemic: a.Known, Scope: scopes[0], Sensitivity: a.Sensitivity,
 			Title: a.Title, Text: a.Text, OccurredAt: at, Importance: importance(a.Importance), Source: source, By: c.Actor,
-			Subject: c.Subject, Stream: c.Stream}, c.Invoke)
+			Subject: c.Subject, Stream: c.Stream}, c.Cause)
 		return err
 	}}, nil
 }
@@ -147,7 +147,7 @@ func (m memoryRecall) Act(ctx context.Context, c skill.Call) (skill.Output, erro
 		Value: map[string]any{"hits": hits, "ranking": r.Ranking},
 		Label: joined(r.Hits, func(h MemoryHit) event.Label { return h.Label }),
 		Commit: func(tx event.Tx) error {
-			return m.rows.Retrieved(tx, q, r, c.Actor, c.Stream, c.Subject, c.Invoke)
+			return m.rows.Retrieved(tx, q, r, c.Actor, c.Stream, c.Subject, c.Cause)
 		},
 	}, nil
 }

@@ -42,7 +42,7 @@ func (s messageSend) Act(_ context.Context, c skill.Call) (skill.Output, error) 
 		Reason    string `json:"reason,omitempty"`
 	}{}
 	return skill.Output{Value: out, Commit: func(tx event.Tx) error {
-		sent, err := s.sender.Send(tx, m, c.Invoke)
+		sent, err := s.sender.Send(tx, m, c.Cause)
 		out.MessageID, out.ThreadID, out.State, out.Reason = sent.MessageID, sent.ThreadID, sent.State, sent.Reason
 		return err
 	}}, nil

@@ -71,7 +71,7 @@ func (p panoWrite) Act(_ context.Context, c skill.Call) (skill.Output, error) {
 	out := &document{}
 	return skill.Output{Value: out, Commit: func(tx event.Tx) error {
 		d, err := p.docs.WriteDocument(tx, DocumentDraft{Path: a.Path, Text: a.Text, Seen: a.Revision, By: c.Actor, Readers: readers(c),
-			Subject: c.Subject, Stream: c.Stream}, c.Invoke)
+			Subject: c.Subject, Stream: c.Stream}, c.Cause)
 		*out = shown(d)
 		return err
 	}}, nil

@@ -49,7 +49,7 @@ func (r reminderSet) Act(_ context.Context, c skill.Call) (skill.Output, error) 
 	out := &reminder{}
 	return skill.Output{Value: out, Commit: func(tx event.Tx) error {
 		set, err := r.set.SetReminder(tx, Reminder{Due: due, Text: a.Text, Run: c.Run, Thread: c.Stream, Channel: c.Channel,
-			Requester: c.Requester, Agent: c.Actor, Subject: c.Subject}, c.Invoke)
+			Requester: c.Requester, Agent: c.Actor, Subject: c.Subject}, c.Cause)
 		*out = reminderOf(set)
 		return err
 	}}, nil
@@ -88,7 +88,7 @@ func (r reminderCancel) Act(_ context.Context, c skill.Call) (skill.Output, erro
 		ID id.ID `json:"id"`
 	}{which}
 	return skill.Output{Value: out, Commit: func(tx event.Tx) error {
-		_, err := r.set.CancelReminder(tx, which, c.Requester, c.Actor, c.Invoke)
+		_, err := r.set.CancelReminder(tx, which, c.Requester, c.Actor, c.Cause)
 		return err
 	}}, nil
 }
