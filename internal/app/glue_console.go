@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 
 	"github.com/witan-run/witan/internal/channel"
 	channelconsole "github.com/witan-run/witan/internal/channel/console"
 	"github.com/witan-run/witan/internal/console"
 	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/store"
 )
@@ -78,30 +77,13 @@ func (a *App) preview(_ context.Context, skillName string, arguments json.RawMes
 		return console.Live{}, false, nil
 	}
 	out := console.Live{Argument: "text", Next: in.Text}
-	root, err := os.OpenRoot(Paths{a.config.Data}.Files() + "/" + a.parts.account.String())
-	if errors.Is(err, os.ErrNotExist) {
+	now, err := a.parts.files.Text(a.parts.account, in.Path)
+	switch {
+	case fault.Is(err, fault.NotFound):
 		return out, true, nil
-	}
-	if err != nil {
+	case err != nil || len(now) > mostPreviewed:
 		return out, false, nil // the page stands without a preview
 	}
-	defer root.Close()
-	info, err := root.Lstat(in.Path)
-	if errors.Is(err, os.ErrNotExist) {
-		return out, true, nil
-	}
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostPreviewed {
-		return out, false, nil
-	}
-	f, err := root.Open(in.Path)
-	if err != nil {
-		return out, false, nil
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostPreviewed))
-	if err != nil {
-		return out, false, nil
-	}
-	out.Exists, out.Now = true, string(b)
+	out.Exists, out.Now = true, now
 	return out, true, nil
 }

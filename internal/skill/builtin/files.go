@@ -214,3 +214,18 @@ func replace(root *os.Root, file, temporary string, text []byte, mode fs.FileMod
 	}
 	return syncDir(root, dir)
 }
+
+// Text returns a file of the account's folder, for showing what a call would
+// change. fault.NotFound if there is none.
+func (f *Files) Text(account id.ID, path string) (string, error) {
+	if err := checkFilePath(path); err != nil {
+		return "", err
+	}
+	root, err := f.account(account)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	c, err := load(root, path)
+	return string(c.text), err
+}
