@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,11 +40,14 @@ func decodeError(err error) error {
 	var known *fault.Error
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
+	var base base64.CorruptInputError
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &wrong):
 		return fault.New(fault.Invalid, "it must be %s", kindWord(wrong.Type)).On(orBody(wrong.Field))
+	case errors.As(err, &base):
+		return fault.New(fault.Invalid, "a file's data must be base64").On("body")
 	case errors.As(err, &syntax):
 		return fault.New(fault.Invalid, "the body is no JSON from byte %d on", syntax.Offset).On("body")
 	}
@@ -81,7 +85,7 @@ func isText(t reflect.Type) bool {
 }
 
 func isOpaque(t reflect.Type) bool {
-	return t.Kind() == reflect.Interface || isText(t) || t == reflect.TypeFor[json.RawMessage]() ||
+	return t.Kind() == reflect.Interface || isText(t) || t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[[]byte]() ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 

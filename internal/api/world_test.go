@@ -204,7 +204,7 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 	})
 
 	must(skills.Seed(ctx(), h.account, registry.Entries()))(t)
-	src := must(agent.ReadSource("coordinator.yaml", []byte("name: coordinator\ndescription: Answers people.\nplain_commands: true\nskills: [note.put]\n")))(t)
+	src := must(agent.ReadSource("coordinator.yaml", []byte("name: coordinator\ndescription: Answers people.\nplain_commands: true\nskills: [note.put, note.burn]\n")))(t)
 	must(h.agents.Define(ctx(), h.account, []agent.Source{src}, "system:start"))(t)
 	shipped := must(agent.ShippedPrompts())(t)
 	if err := db.Journal.Do(ctx(), h.account, func(tx event.Tx) error {
