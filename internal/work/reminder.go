@@ -159,8 +159,8 @@ func (s *Reminders) OnTimer(tx event.Tx, ev event.Event) error {
 	if !ok || t.Kind != TimerReminder {
 		return nil
 	}
-	key, err := id.Parse(t.Key)
-	if err != nil || key.IsZero() {
+	key, _ := id.Parse(t.Key) // zero for what is no id
+	if key.IsZero() {
 		return nil // no timer of ours has such a key
 	}
 	r, err := s.store.GetReminder(tx, key)

@@ -44,7 +44,7 @@ func load(root *os.Root, p string) (content, error) {
 	if err != nil {
 		return content{}, fileFault(err)
 	}
-	defer in.Close()
+	defer closing(in)
 	if now, err := in.Stat(); err != nil || !os.SameFile(info, now) {
 		return content{}, fault.New(fault.Stale, "%q was replaced while it was opened", p).On("path")
 	}
@@ -75,7 +75,7 @@ func (f fileRead) Act(_ context.Context, c skill.Call) (skill.Output, error) {
 	if err != nil {
 		return skill.Output{}, err
 	}
-	defer root.Close()
+	defer closing(root)
 	file, err := load(root, a.Path)
 	if err != nil {
 		return skill.Output{}, err
@@ -120,7 +120,7 @@ func (f fileList) Act(_ context.Context, c skill.Call) (skill.Output, error) {
 	if err != nil {
 		return skill.Output{}, err
 	}
-	defer root.Close()
+	defer closing(root)
 	dir := "."
 	if a.Path != "" {
 		if err := checkFilePath(a.Path); err != nil {
@@ -149,7 +149,7 @@ func list(root *os.Root, dir string, readers []string) (out []entry, labels []ev
 	if err != nil {
 		return nil, nil, false, fileFault(err)
 	}
-	defer d.Close()
+	defer closing(d)
 	all, err := d.ReadDir(-1)
 	if err != nil {
 		return nil, nil, false, fileFault(err)
@@ -208,7 +208,7 @@ func (f fileWrite) Act(_ context.Context, c skill.Call) (skill.Output, error) {
 	if err != nil {
 		return skill.Output{}, err
 	}
-	defer root.Close()
+	defer closing(root)
 	defer f.files.lock(c.Account, a.Path).Unlock()
 	d := sha256.Sum256([]byte(a.Text))
 	sum := hex.EncodeToString(d[:])

@@ -3,6 +3,7 @@ package builtin
 import (
 	"errors"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -68,6 +69,9 @@ func (f *Files) account(a id.ID) (*os.Root, error) {
 	root, err := f.root.OpenRoot(name)
 	return root, fileFault(err)
 }
+
+// closing lets go of what was only read, or is durable already.
+func closing(c io.Closer) { _ = c.Close() }
 
 // lock keeps two writers of one file in this process apart.
 func (f *Files) lock(a id.ID, path string) *sync.Mutex {
@@ -161,7 +165,7 @@ func syncDir(root *os.Root, dir string) error {
 	if err != nil {
 		return fileFault(err)
 	}
-	defer d.Close()
+	defer closing(d)
 	return fileFault(d.Sync())
 }
 
@@ -225,7 +229,7 @@ func (f *Files) Text(account id.ID, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
+	defer closing(root)
 	c, err := load(root, path)
 	return string(c.text), err
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,7 +123,7 @@ func TestRecallReachesTheAnchor(t *testing.T) {
 		}
 	}
 	r5, r10, mrr = r5/asked, r10/asked, mrr/asked
-	t.Log(fmt.Sprintf("%.0f questions: recall@5 %.4f, recall@10 %.4f, MRR %.4f", asked, r5, r10, mrr))
+	t.Logf("%.0f questions: recall@5 %.4f, recall@10 %.4f, MRR %.4f", asked, r5, r10, mrr)
 	if asked != 1155 || r5 < .55 || r10 < .625 || mrr < .465 {
 		t.Errorf("below the anchor")
 	}
