@@ -60,7 +60,7 @@ func (c *Console) answer(k *call) error {
 		if err != nil {
 			return err
 		}
-		spec, err := grantSpec(narrow, f, k.now)
+		spec, err := grantSpec(narrow, targetPointer(a.Request, narrow), f, k.now)
 		if err != nil {
 			msg, _, fix := fault.Public(err)
 			refused.status, refused.scope = http.StatusUnprocessableEntity, sentence(msg)+after(" ", sentence(fix))

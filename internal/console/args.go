@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/witan-run/witan/internal/console/ui"
@@ -48,6 +49,16 @@ func (r *reader) args(a policy.Approval, invoke event.Event) ([]ui.Arg, error) {
 	call, _ := invoke.Payload.(event.SkillInvoke)
 	why, _ := a.Request.Why.Get()
 	out := r.argsOf(call, a.Request.Arguments, why)
+	// What is acted on stands first; the bytes of each argument stay as they run.
+	targets, _ := a.Request.Targets.Get()
+	rank := func(g ui.Arg) int {
+		i := slices.IndexFunc(targets, func(t policy.Target) bool { return t.Pointer == "/"+escapePointer(g.Name) })
+		if i < 0 {
+			return len(targets)
+		}
+		return i
+	}
+	slices.SortStableFunc(out, func(x, y ui.Arg) int { return rank(x) - rank(y) })
 	if len(a.Original) == 0 {
 		return out, nil
 	}

@@ -103,8 +103,9 @@ func editFields(input, arguments json.RawMessage, p pressed) []ui.Field {
 				f.Choices = append(f.Choices, ui.Choice{Value: plainValue(e), Label: plainValue(e)})
 			}
 		}
-		// An HTML form cannot tell "" from nothing, and "" can be right.
-		if f.Kind == "text" || f.Kind == "multiline" {
+		// A form cannot tell "" from nothing, and "" can be right: it is not refused
+		// by the browser where it stands already.
+		if f.Value == "" {
 			f.Required = false
 		}
 		out = append(out, f)

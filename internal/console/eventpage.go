@@ -37,6 +37,13 @@ func (r *reader) eventPage(k *call, e event.Event) (*ui.EventView, error) {
 		v.Status, v.Word, v.Key, v.Said, v.Door = decision.status, decision.word, decision.key, decision.said, decision.door
 		v.Of = decision.of
 		v.Parts = r.parts(round, decision.invoke)
+		if call, ok := decision.invoke.Payload.(event.SkillInvoke); ok && !e.Erased {
+			entry, err := r.entry(call.Manifest)
+			if err != nil {
+				return nil, err
+			}
+			v.Title = title(entry, call.Skill, call.Arguments)
+		}
 	}
 	if run := runOf(round, e); !run.IsZero() {
 		if v.Replay, err = r.replayBar(k, run, round, e); err != nil {
@@ -53,11 +60,10 @@ func (r *reader) eventPage(k *call, e event.Event) (*ui.EventView, error) {
 
 // eventTitle is the headline: what happened, in our words.
 func (r *reader) eventTitle(e event.Event) string {
-	row, ok := event.Lookup(e.Type)
 	if e.Summary != "" && e.Label.Integrity() != event.Outside {
 		return clip(e.Summary, 160)
 	}
-	if ok && row.Doc != "" {
+	if row, ok := event.Lookup(e.Type); ok && row.Doc != "" {
 		return row.Doc
 	}
 	return string(e.Type)
@@ -246,12 +252,12 @@ func (r *reader) tree(round []event.Event, on event.Event) []ui.TreeNode {
 	}
 	var draw func(e event.Event, depth int) ui.TreeNode
 	draw = func(e event.Event, depth int) ui.TreeNode {
-		n := ui.TreeNode{ID: e.ID.String(), Type: string(e.Type), Text: r.line(e), Seq: grouped(e.Seq), Href: eventPath(e.ID), On: e.ID == on.ID,
+		n := ui.TreeNode{ID: e.ID.String(), Type: string(e.Type), Text: r.describe(e), Seq: grouped(e.Seq), Href: eventPath(e.ID), On: e.ID == on.ID,
 			Outside: e.Label.Integrity() == event.Outside}
 		n.Actor, n.Status, n.Icon = r.markOf(e)
 		if len(e.Parents) > 0 {
 			if other, ok := r.events[e.Parents[0]]; ok && other.Seq > 0 {
-				n.Also, n.AlsoNote = ref(other), string(other.Type)
+				n.Also, n.AlsoNote, n.AlsoOutside = ref(other), string(other.Type), other.Label.Integrity() == event.Outside
 			}
 		}
 		for _, c := range kids[e.ID] {

@@ -53,7 +53,7 @@ func (x *item) grantForm(a policy.Approval, m manifest.Manifest) (*ui.GrantForm,
 		if v := typed.Get("until"); v != "" {
 			until = v
 		}
-		got, err := grantSpec(narrow, typed, x.now)
+		got, err := grantSpec(narrow, targetPointer(a.Request, narrow), typed, x.now)
 		if err != nil {
 			if g.Error == "" {
 				msg, _, fix := fault.Public(err)
@@ -71,8 +71,15 @@ func (x *item) grantForm(a policy.Approval, m manifest.Manifest) (*ui.GrantForm,
 	}
 	g.Uses = max(spec.Uses, 1)
 	g.Targets = wider(narrow.Targets)
+	var exact []string
 	for _, p := range slices.Sorted(maps.Keys(narrow.Arguments)) {
+		if p == targetPointer(a.Request, narrow) {
+			continue // one field stands for both: the target is this argument
+		}
 		name := strings.TrimPrefix(p, "/")
+		if spec.Arguments[p] == narrow.Arguments[p] {
+			exact = append(exact, name)
+		}
 		v := narrow.Arguments[p]
 		if typed.Has("arg." + name) {
 			v = typed.Get("arg." + name)
@@ -88,12 +95,15 @@ func (x *item) grantForm(a policy.Approval, m manifest.Manifest) (*ui.GrantForm,
 		spec.ExpiresAt = clock.Micros(x.now.Add(life))
 	}
 	g.Sentence = policy.Grant{Holder: a.Request.Actor, Spec: spec}.Sentence()
-	g.StillAsks = "Anything else that it does not name still asks, and so do outside bytes and guardrails."
+	if len(exact) > 0 {
+		g.StillAsks = "Only with " + strings.Join(exact, " and ") + " as " + theyAre(len(exact)) + " now. "
+	}
+	g.StillAsks += "Anything that it does not name still asks, and so do outside bytes and guardrails."
 	return g, nil
 }
 
 // grantSpec reads the composer: what was typed over the narrowest grant.
-func grantSpec(narrow policy.GrantSpec, f url.Values, now time.Time) (policy.GrantSpec, error) {
+func grantSpec(narrow policy.GrantSpec, target string, f url.Values, now time.Time) (policy.GrantSpec, error) {
 	out := narrow
 	out.Skill = strings.TrimSpace(f.Get("skill"))
 	if strings.Contains(out.Skill, "*") {
@@ -107,7 +117,9 @@ func grantSpec(narrow policy.GrantSpec, f url.Values, now time.Time) (policy.Gra
 	}
 	out.Arguments = map[string]string{}
 	for p, v := range narrow.Arguments {
-		if name := "arg." + strings.TrimPrefix(p, "/"); f.Has(name) {
+		if p == target && len(out.Targets) == 1 {
+			v = out.Targets[0]
+		} else if name := "arg." + strings.TrimPrefix(p, "/"); f.Has(name) {
 			v = unbreak(f.Get(name))
 		}
 		out.Arguments[p] = v
@@ -123,6 +135,23 @@ func grantSpec(narrow policy.GrantSpec, f url.Values, now time.Time) (policy.Gra
 	}
 	out.ExpiresAt = clock.Micros(now.Add(life))
 	return out, nil
+}
+
+// targetPointer is the argument that is the one target, byte for byte; "" if there
+// is none or more than one. Its glob is typed once.
+func targetPointer(call policy.Request, narrow policy.GrantSpec) string {
+	targets, _ := call.Targets.Get()
+	if len(targets) != 1 || len(narrow.Targets) != 1 || narrow.Arguments[targets[0].Pointer] != narrow.Targets[0] {
+		return ""
+	}
+	return targets[0].Pointer
+}
+
+func theyAre(n int) string {
+	if n == 1 {
+		return "it is"
+	}
+	return "they are"
 }
 
 // unbreak undoes what forms do to line ends (CRLF).

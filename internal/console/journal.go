@@ -130,21 +130,12 @@ func (r *reader) streamPage(v *ui.JournalView, f filter, q url.Values, on event.
 
 func (r *reader) eventRow(e event.Event) ui.EventRow {
 	row := ui.EventRow{ID: strconv.FormatInt(r.tip.Epoch, 10) + "-" + strconv.FormatInt(e.Seq, 10), Seq: grouped(e.Seq),
-		At: e.RecordedAt.In(r.Zone).Format("15:04:05"), Type: string(e.Type), Text: r.line(e)}
+		At: e.RecordedAt.In(r.Zone).Format("15:04:05"), Type: string(e.Type), Text: r.describe(e)}
 	row.Actor, row.Status, row.Icon = r.markOf(e)
 	if e.Label.Integrity() == event.Outside {
 		row.Label = "outside"
 	}
 	return row
-}
-
-// line is an event as one sentence. The summary was written by who said the event;
-// where it may hold a stranger's words the page hatches the row.
-func (r *reader) line(e event.Event) string {
-	if e.Erased {
-		return "erased"
-	}
-	return clip(e.Summary, 140)
 }
 
 // markOf draws who or what an event is of.

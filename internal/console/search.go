@@ -88,7 +88,7 @@ func (r *reader) byID(typed string, _ queue) (ui.SearchGroup, error) {
 			return g, err
 		}
 		if err == nil && e.Seq > 0 {
-			g.Hits = append(g.Hits, ui.SearchHit{Icon: "scroll-text", Link: ui.Link{Key: "#" + grouped(e.Seq), Text: string(e.Type), Href: eventPath(e.ID)}, Note: r.line(e)})
+			g.Hits = append(g.Hits, ui.SearchHit{Icon: "scroll-text", Link: ui.Link{Key: "#" + grouped(e.Seq), Text: string(e.Type), Href: eventPath(e.ID)}, Note: r.describe(e)})
 		}
 	}
 	if notID == nil {

@@ -93,7 +93,7 @@ func (c *Console) stops(r *reader, s *ui.Shell) error {
 	}
 	if c.Facts.Demo {
 		all = append(all, ui.Banner{Kind: ui.BannerDemo, Note: "end it with Ctrl-C",
-			Text: "A scripted agent works in " + c.Facts.DemoFolder + ". Nothing leaves this machine."})
+			Text: "A scripted agent read your message and wants to write one file in " + c.Facts.DemoFolder + ". Nothing leaves this machine."})
 	}
 	s.Banner = ui.ChooseBanner(all...)
 	return nil

@@ -171,7 +171,9 @@ type TreeNode struct {
 	Also Ref
 	// AlsoNote says what that second road is: "the held mail, found by mail.search".
 	AlsoNote string
-	Children []TreeNode
+	// AlsoOutside hatches it: the second cause holds outside bytes.
+	AlsoOutside bool
+	Children    []TreeNode
 }
 
 // Part is one input of a decision, stored by its content.
