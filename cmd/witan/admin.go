@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -127,22 +128,55 @@ byte is compared; the exit code is not 0 if one differs, and the step is named.`
 }
 
 type replayView struct {
-	Label     string `json:"label"`
-	Steps     int    `json:"steps"`
-	Divergent *struct {
-		Step int    `json:"step"`
-		What string `json:"what"`
-		Byte int    `json:"byte"`
+	Verdict string `json:"verdict"`
+	Checked int    `json:"checked"`
+	Records int    `json:"records"`
+	Steps   int    `json:"steps"`
+	First   *struct {
+		Step     int    `json:"step"`
+		Sentence string `json:"sentence"`
 	} `json:"divergent"`
 }
 
 // Run implements the command.
 func (c *replayCmd) Run(s *session) error {
-	return call(s, "POST", "/api/v1/runs/"+url.PathEscape(c.RunID)+"/replay", nil, func(v replayView) error {
-		if v.Divergent != nil {
-			return fault.New(fault.Corrupt, "divergent at step %d: %s, byte %d", v.Divergent.Step, v.Divergent.What, v.Divergent.Byte)
+	cl, err := s.client()
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := cl.Do(s.ctx, "POST", "/api/v1/runs/"+url.PathEscape(c.RunID)+"/replay", nil, &raw); err != nil {
+		return err
+	}
+	var v replayView
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return fault.New(fault.Unavailable, "the answer cannot be read: %w", err)
+	}
+	if s.globals.JSON {
+		if err := s.printJSON(raw); err != nil {
+			return err
 		}
-		return s.say("%s, %d of %d steps", v.Label, v.Steps, v.Steps)
+	}
+	if v.First != nil { // the exit code says it too
+		return fault.New(fault.Corrupt, "divergent at step %d: %s", v.First.Step, v.First.Sentence)
+	}
+	if s.globals.JSON {
+		return nil
+	}
+	return s.say("%s, %d of %d records of %d steps, network off", v.Verdict, v.Checked, v.Records, v.Steps)
+}
+
+// settleCmd settles an effect of which nobody can tell whether it happened.
+type settleCmd struct {
+	Effect string `arg:"" help:"Id of the effect, from witan inbox."`
+	Word   string `arg:"" help:"What you know: happened, did_not, read_back or run." enum:"happened,did_not,read_back,run"`
+	Note   string `help:"How you know; it stands in the journal." placeholder:"TEXT"`
+}
+
+// Run implements the command.
+func (c *settleCmd) Run(s *session) error {
+	return call(s, "POST", "/api/v1/effects/"+url.PathEscape(c.Effect)+"/settle", map[string]string{"word": c.Word, "note": c.Note}, func(v struct{ State string }) error {
+		return s.say("The effect is %s.", v.State)
 	})
 }
 

@@ -16,6 +16,7 @@ type commands struct {
 	Inbox   inboxCmd   `cmd:"" help:"Show what needs a person."`
 	Approve approveCmd `cmd:"" help:"Allow a call that was asked about."`
 	Deny    denyCmd    `cmd:"" help:"Deny a call that was asked about."`
+	Settle  settleCmd  `cmd:"" help:"Settle an effect of which nobody can tell whether it happened."`
 	Halt    haltCmd    `cmd:"" help:"Stop everything, one workspace or one agent. Anyone may."`
 	Resume  resumeCmd  `cmd:"" help:"Lift a stop."`
 	Audit   auditCmd   `cmd:"" help:"Verify, sign and export the journal."`
