@@ -32,6 +32,9 @@ type load struct {
 	verb  string // do, one
 	slots int
 	tag   string // makes the names of this load its own
+	// lenient: the world refuses acts, so an effect may be missing whose failure
+	// the answer tells.
+	lenient bool
 
 	mu      sync.Mutex
 	errands []*errand     // acknowledged ones; guarded by mu
@@ -261,7 +264,7 @@ func (l *load) judge(ctx context.Context, t *testing.T) harness.Report {
 		if err := l.look(ctx, i, e, 0); err != nil {
 			t.Fatal(err)
 		}
-		if len(e.answers) != 1 || !answers(e) || e.state != "answered" {
+		if len(e.answers) != 1 || !answers(e, l.lenient) || e.state != "answered" {
 			t.Errorf("%s (message %s) is %s and has the answers %q", e.name, e.id, e.state, e.answers)
 			if len(e.answers) > 1 {
 				rep.Doubled++
@@ -274,7 +277,7 @@ func (l *load) judge(ctx context.Context, t *testing.T) harness.Report {
 			sure = append(sure, fakeworld.Reconcilable)
 		}
 		for _, c := range sure {
-			if count[c][e.name] == 0 {
+			if count[c][e.name] == 0 && !(l.lenient && strings.Contains(strings.Join(e.answers, ""), "harness."+string(c))) {
 				t.Errorf("%s: its %s effect never happened", e.name, c)
 				rep.Lost++
 			}
@@ -297,10 +300,11 @@ func (l *load) judge(ctx context.Context, t *testing.T) harness.Report {
 }
 
 // answers reports whether an errand was answered as the script does. What the
-// person said did not happen is told at the end.
-func answers(e *errand) bool {
+// person said did not happen is told at the end; if lenient, so is what failed.
+func answers(e *errand, lenient bool) bool {
 	rest, ok := strings.CutPrefix(e.answers[0], "did "+e.name+".")
-	return ok && (rest == "" || strings.TrimSpace(rest) == "Not done: harness.once failed (unknown).")
+	rest = strings.TrimSpace(rest)
+	return ok && (rest == "" || rest == "Not done: harness.once failed (unknown)." || lenient && strings.HasPrefix(rest, "Not done: "))
 }
 
 // judgeOrder holds the journal against what was sent: one task for each message,
