@@ -12,7 +12,7 @@
 //     weighs in no score;
 //   - erasing a subject deletes whole shelves, the index included.
 //
-// New rows go to the shelf's fresh list, one row each; every 64 of them are
+// New rows go to the shelf's fresh list, one row each; every 32 of them are
 // folded into the postings.
 //
 // Invariants: a row's label is the label of the event that wrote it, hence the

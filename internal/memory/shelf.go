@@ -37,8 +37,9 @@ type Place struct {
 	Number int64
 }
 
-// foldAt is how many fresh rows a shelf gathers before they are folded.
-const foldAt = 64
+// foldAt is how many fresh rows a shelf gathers before they are folded: more make
+// writing cheaper and the one write that folds slower.
+const foldAt = 32
 
 // maxPostings is how many postings one block holds.
 const maxPostings = 256

@@ -204,7 +204,7 @@ func TestFoldingChangesNoScore(t *testing.T) {
 		var last *memory.Row
 		for i := range 300 {
 			last = d.remember(t, recall.Account, label(event.House), fmt.Sprintf("row %d says word%d and common", i, i%7))
-			if i%64 == 61 || i%64 == 62 || i == 299 {
+			if i%32 == 30 || i%32 == 31 || i == 299 {
 				f := d.ask(t, recall.Query{Text: fmt.Sprintf("row %d", i), Limit: 3})
 				if f.Hits[0].ID != last.ID {
 					t.Fatalf("at %d rows %v is found first", i+1, bodies(f)[0])
