@@ -33,15 +33,15 @@ func Migrate(ctx context.Context, c Config, d Deps) error {
 }
 
 // offline builds the parts for one act on a data folder that nobody serves.
-func offline(ctx context.Context, c Config, d Deps, f func(p *parts) error) error {
+func offline(ctx context.Context, c *Config, d Deps, f func(p *parts) error) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	d, err := d.fill(c)
+	d, err := d.fill(*c)
 	if err != nil {
 		return err
 	}
-	p, err := build(ctx, c, d)
+	p, err := build(ctx, *c, d)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func offline(ctx context.Context, c Config, d Deps, f func(p *parts) error) erro
 // CreatePerson adds a person offline and returns the link with which they set a
 // way to sign in. Access to the data folder is the authority.
 func CreatePerson(ctx context.Context, c Config, d Deps, name, signIn, role string) (link string, err error) {
-	err = offline(ctx, c, d, func(p *parts) error {
+	err = offline(ctx, &c, d, func(p *parts) error {
 		_, l, err := p.identity.CreatePerson(ctx, p.account, identity.Machine(p.account), identity.NewPerson{Name: name, SignIn: signIn, Role: identity.Role(role)})
 		link = l.URL(c.PublicURL)
 		return err
@@ -62,7 +62,7 @@ func CreatePerson(ctx context.Context, c Config, d Deps, name, signIn, role stri
 
 // ResetLink makes a reset link offline for a person who cannot sign in.
 func ResetLink(ctx context.Context, c Config, d Deps, signIn string) (link string, err error) {
-	err = offline(ctx, c, d, func(p *parts) error {
+	err = offline(ctx, &c, d, func(p *parts) error {
 		m := identity.Machine(p.account)
 		person, err := p.identity.FindPerson(ctx, p.account, m, signIn)
 		if err != nil {
@@ -128,7 +128,7 @@ func Restore(ctx context.Context, c Config, d Deps, o RestoreOptions) (r Restore
 	if err != nil {
 		return r, err
 	}
-	err = offline(ctx, c, d, func(p *parts) error {
+	err = offline(ctx, &c, d, func(p *parts) error {
 		accounts, err := store.Accounts(ctx, p.db)
 		if err != nil {
 			return err
