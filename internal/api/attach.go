@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/witan-run/witan/internal/channel"
 	"github.com/witan-run/witan/internal/kit/fault"
@@ -10,6 +11,9 @@ import (
 
 // maxFiles is the most files of one message; the intake has the last word.
 const maxFiles = 10
+
+// uploadTime bounds a request that may bring files.
+const uploadTime = 2 * time.Minute
 
 // attachment is a file in a message.
 type attachment struct {

@@ -7,10 +7,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/witan-run/witan/internal/kit/fault"
 )
@@ -100,7 +102,7 @@ func setParam(f reflect.Value, name, text string, path bool) error {
 
 // bindBody reads the body and decodes it, strictly.
 func bindBody(c *call, v reflect.Value, optional bool) error {
-	raw, err := readBody(c.r)
+	raw, err := c.body()
 	if err != nil {
 		return err
 	}
@@ -117,16 +119,26 @@ func bindBody(c *call, v reflect.Value, optional bool) error {
 	return decode(raw, v.Addr().Interface())
 }
 
-func readBody(r *http.Request) ([]byte, error) {
-	raw, err := io.ReadAll(r.Body)
+// body reads the whole body. A sender that stops half way is waited for no
+// longer than the route allows.
+func (c *call) body() ([]byte, error) {
+	rc := http.NewResponseController(c.w)
+	if at, ok := c.r.Context().Deadline(); ok {
+		_ = rc.SetReadDeadline(at) // a recorder in a test has none
+	}
+	raw, err := io.ReadAll(c.r.Body)
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
 		return nil, tooLarge(big.Limit)
-	case err != nil:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &statusError{http.StatusRequestTimeout, fault.New(fault.Timeout, "the body did not come in time").On("body")}
+	case err == nil:
+		_ = rc.SetReadDeadline(time.Time{})
+		return raw, nil
+	default:
 		return nil, fault.New(fault.Cancelled, "the body broke off: %w", err)
 	}
-	return raw, nil
 }
 
 func tooLarge(limit int64) error {

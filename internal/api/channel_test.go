@@ -184,7 +184,7 @@ func TestTooManyMessagesAreToldSo(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	token := h.token(h.owner)
-	for i := range 200 {
+	for i := range 30 {
 		r := h.do(request{method: "POST", path: bridgePath, as: token, headers: map[string]string{"Idempotency-Key": fmt.Sprint(i)}, body: `{"text":"x","sender":"flood@example.org"}`})
 		if r.status == 202 {
 			continue
@@ -202,5 +202,5 @@ func TestTooManyMessagesAreToldSo(t *testing.T) {
 		}
 		return
 	}
-	t.Skip("the default gates hold more than 200 messages of an unknown sender before they reject")
+	t.Error("no limit was met")
 }

@@ -26,7 +26,7 @@ func (a *API) channelRoutes() []Route {
 		on("GET", "/api/v1/channels", identity.ActChannelRead, "Channels, and whether they are connected.", a.listChannels),
 		on("POST", "/api/v1/channels/{name}/messages", identity.ActMessageSend,
 			"Hand over a message that an outside program heard. Answered once the journal has it. JSON, or multipart/form-data with the JSON in a part named message and files in the others.",
-			a.receive, status(http.StatusAccepted), atMost(a.Limits.Upload), accepts("application/json", "multipart/form-data"), signed()),
+			a.receive, status(http.StatusAccepted), atMost(a.Limits.Upload), within(uploadTime), accepts("application/json", "multipart/form-data"), signed()),
 		on("GET", "/api/v1/channels/{name}/messages/{id}", identity.ActChatRead, "What became of a message on this channel, and the answers to it.", a.received),
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 func (a *API) messageRoutes() []Route {
 	return []Route{
-		on("POST", "/api/v1/messages", identity.ActMessageSend, "Say something, as the person who is signed in. Answered once the journal has it.", a.say, status(http.StatusAccepted), atMost(a.Limits.Upload)),
+		on("POST", "/api/v1/messages", identity.ActMessageSend, "Say something, as the person who is signed in. Answered once the journal has it.", a.say, status(http.StatusAccepted), atMost(a.Limits.Upload), within(uploadTime)),
 		on("GET", "/api/v1/messages/{id}", identity.ActChatRead, "What became of a message, and the answers to it. With wait, as soon as something did.", a.getMessage, within(a.Limits.Wait+10*time.Second)),
 	}
 }

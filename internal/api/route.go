@@ -44,7 +44,8 @@ func (r Route) Pattern() string { return r.Method + " " + r.Path }
 type call struct {
 	id    id.ID // of the request
 	route *Route
-	who   identity.Principal // zero on public routes
+	who   identity.Principal // zero if nobody is signed in
+	page  bool               // it went to the fallback
 	w     *answer
 	r     *http.Request
 }

@@ -46,6 +46,9 @@ func (a *API) serve(rw http.ResponseWriter, r *http.Request) {
 			span.SetStatus(codes.Error, http.StatusText(w.status))
 		}
 		span.End()
+		if c.page {
+			name = "page"
+		}
 		a.metrics.count(name, w.status)
 		a.access(ctx, c, name, watch.Elapsed())
 	}()
@@ -168,6 +171,7 @@ func (a *API) unrouted(c *call) error {
 				return err
 			}
 		}
+		c.page = true
 		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, a.Limits.Upload)
 		a.Fallback.ServeHTTP(c.w, c.r)
 		return nil

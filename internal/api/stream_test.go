@@ -348,7 +348,7 @@ func TestAReaderThatStandsStillIsDroppedAndNobodyElse(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	conn, err := new(net.Dialer).DialContext(ctx(), "tcp", srv.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

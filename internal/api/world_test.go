@@ -152,7 +152,7 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 			"run.started", "run.delayed", "run.finished", "run.cancelled", "thread.summarised", "skill.invoke", "budget.met")}}))(t)
 	disp := must(dispatch.New(db.Journal, dispatchdb.New(), dispatch.Ports{Outlet: hub, Agents: agentsOf{rows.agent}, People: people, Jitter: func(int64) int64 { return 0 }},
 		dispatch.Origins{Dispatch: give(event.LayerDispatch, event.ClassDispatch, "dispatch", "agent.task", "outbound.message", "outbound.blocked", "delivery.receipt",
-			"message.held", "held.settled", "message.rejected", "contact.saved", "route.saved")}, dispatch.DefaultConfig()))(t)
+			"message.held", "held.settled", "message.rejected", "contact.saved", "route.saved")}, dispatchConfig()))(t)
 
 	table := must(bus.NewTable(
 		bus.Reaction{Name: "policy.account", On: []event.Type{"account.created"}, Run: pol.OnAccount},
@@ -216,6 +216,16 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 	link := must(ident.NewSetupLink(ctx(), h.account))(t)
 	h.owner = must(ident.ClaimWithPassword(ctx(), h.account, identity.Claim{Code: link.Code, Name: "Mira", SignIn: "mira"}, secret.New(goodWords)))(t)
 	return h
+}
+
+// dispatchConfig lets a flood be small.
+func dispatchConfig() dispatch.Config {
+	c := dispatch.DefaultConfig()
+	c.Outsiders = dispatch.Rate{Burst: 20, PerMinute: 20}
+	bridge := dispatch.DefaultChannelPolicy()
+	bridge.OverRate = dispatch.Reject
+	c.Channels = map[string]dispatch.ChannelPolicy{"bridge": bridge}
+	return c
 }
 
 // person makes somebody with a role and signs them in.
