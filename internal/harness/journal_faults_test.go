@@ -40,6 +40,7 @@ func (g ground) acknowledgedSoFar() int {
 // times, under a process that lives on. Nothing that was told "failed" is there,
 // nothing that was acknowledged is missing, and the process goes on by itself.
 func TestTortureOfAVanishedPostgres(t *testing.T) {
+	t.Parallel()
 	server, err := storetest.StartServer(true) // of its own: others need theirs alive
 	if err != nil {
 		if os.Getenv("CI") == "true" {

@@ -166,13 +166,11 @@ func TestTortureReport3(t *testing.T) {
 	<-time.After(harness.Pick(harness.TortureMode(), time.Second, time.Second, 30*time.Second))
 	s.set(false)
 	waitFor(t, 90*time.Second, "every reply arrives", func() bool { _, taken, _ := s.counts(); return taken == replies })
-	if _, err := p.Kill(); err != nil { // a later life replays nothing
-		t.Fatal(err)
-	}
+	h.stop(p) // politely: what is known is written, and a later life replays nothing
 	p = h.start()
 	<-time.After(time.Second)
 	tried, taken, most := s.counts()
-	rep := harness.Report{Kills: 2, Lost: replies - taken, Doubled: most - 1}
+	rep := harness.Report{Kills: 1, Lost: replies - taken, Doubled: most - 1}
 	if tried != replies {
 		t.Errorf("%d keys were tried for %d replies", tried, replies)
 	}

@@ -186,6 +186,7 @@ func backupUnderLoad(t *testing.T, engine string) {
 // TestTortureOfAVanishedDatabaseUnderWitan ends PostgreSQL under load, several
 // times. The program goes on by itself, and nothing is lost or doubled.
 func TestTortureOfAVanishedDatabaseUnderWitan(t *testing.T) {
+	t.Parallel()
 	server, err := storetest.StartServer(true)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -234,6 +235,7 @@ func TestTortureOfAVanishedDatabaseUnderWitan(t *testing.T) {
 // and kills one after the other. No effect doubles, and what a dead one held is
 // taken over within 10 s.
 func TestTortureOfTwoWitans(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "postgres", "")
 	p := h.start()
 	h.settle(8)

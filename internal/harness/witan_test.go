@@ -34,7 +34,7 @@ func namedSteps() []string {
 // effect happens twice, and the chain verifies after each life.
 func TestTortureWitan(t *testing.T) {
 	for _, engine := range engines() {
-		t.Run(engine, func(t *testing.T) { tortureWitan(t, engine) })
+		t.Run(engine, func(t *testing.T) { t.Parallel(); tortureWitan(t, engine) })
 	}
 }
 
