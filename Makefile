@@ -23,7 +23,7 @@ STAGE := .ci/stage
 # What the race detector watches: everything of ours with goroutines. The
 # pure-Go SQLite driver is not instrumented; that would be 20 times slower.
 RACE_FLAGS := -race -gcflags='modernc.org/sqlite/lib=-race=false'
-RACE_DIRS  := kit|event|bus|store|policy|identity|llm|skill|agent|dispatch|channel|mcp|api|app
+RACE_DIRS  := kit|event|bus|store|policy|identity|llm|skill|agent|dispatch|channel|memory|work|mcp|api|app
 
 ARGS     ?=
 TORTURE  ?= full

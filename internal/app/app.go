@@ -18,6 +18,7 @@ import (
 	"github.com/witan-run/witan/internal/agent"
 	"github.com/witan-run/witan/internal/api"
 	"github.com/witan-run/witan/internal/channel/httpin"
+	"github.com/witan-run/witan/internal/console"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/lifecycle"
@@ -33,6 +34,7 @@ type App struct {
 	tcp     net.Listener
 	local   net.Listener
 	api     *api.API
+	face    *console.Console
 	ready   chan struct{}
 }
 
@@ -173,6 +175,7 @@ func (a *App) Run(ctx context.Context) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_ = p.skills.Close(stop)
+	_ = a.face.Close(stop)
 	p.db.Close()
 	return err
 }

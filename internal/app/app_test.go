@@ -86,7 +86,7 @@ autonomy: 75
 `
 
 // start runs a whole Witan in this process on a free port.
-func start(t *testing.T) (*App, string) {
+func start(t testing.TB) (*App, string) {
 	t.Helper()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.yaml")
@@ -105,6 +105,7 @@ func start(t *testing.T) (*App, string) {
 	c.Data, c.Listen = filepath.Join(dir, "data"), "127.0.0.1:0"
 	c.Models.Providers = map[string]Provider{"s": {Kind: "script", Script: script}}
 	c.Models.Roles = map[string][]string{"default": {"s/one"}}
+	c.Limits = Limits{Person: maxPerMinute, People: maxPerMinute, Sender: maxPerMinute, Outsiders: maxPerMinute}
 	world := filepath.Join(dir, "world")
 	level := slog.LevelWarn
 	if os.Getenv("WITAN_TEST_LOG") != "" {
@@ -130,7 +131,7 @@ func start(t *testing.T) (*App, string) {
 }
 
 // owner claims the account with a password.
-func owner(t *testing.T, a *App) identity.Principal {
+func owner(t testing.TB, a *App) identity.Principal {
 	t.Helper()
 	p := a.parts
 	l, err := p.identity.NewSetupLink(context.Background(), p.account)

@@ -167,6 +167,8 @@ func (p *parts) buildAgents(_ context.Context, _ Config, d Deps) (err error) {
 
 func (p *parts) buildDispatch(_ context.Context, c Config, _ Deps) (err error) {
 	cfg := dispatch.DefaultConfig()
+	cfg.Person, cfg.People = rate(c.Limits.Person), rate(c.Limits.People)
+	cfg.Sender, cfg.Outsiders = rate(c.Limits.Sender), rate(c.Limits.Outsiders)
 	cfg.Channels = map[string]dispatch.ChannelPolicy{}
 	for name, h := range c.Channels.HTTP {
 		pol := dispatch.DefaultChannelPolicy()
@@ -178,6 +180,11 @@ func (p *parts) buildDispatch(_ context.Context, c Config, _ Deps) (err error) {
 	p.dispatch, err = dispatch.New(p.db, p.rows.dispatch, dispatch.Ports{Outlet: p.hub, Agents: agentsOf{p.rows.agent},
 		People: peopleOf{p.rows.identity, p.rows.agent}, Jitter: rand.Int64N}, p.origins.dispatch, cfg)
 	return err
+}
+
+// rate lets a fifth of a minute's messages come at once.
+func rate(perMinute int64) dispatch.Rate {
+	return dispatch.Rate{Burst: max(perMinute/5, min(perMinute, 15)), PerMinute: perMinute}
 }
 
 // How often the services look by themselves. Commits wake them; the scans are

@@ -30,6 +30,7 @@ type Config struct {
 	Log       LogConfig `yaml:"log" doc:"What is logged, and how."`
 	Models    Models    `yaml:"models" doc:"Model providers, and which role uses which."`
 	Channels  Channels  `yaml:"channels" doc:"Outside media. The console and the command line are always there."`
+	Limits    Limits    `yaml:"limits" doc:"How many messages are taken in; what is over waits for a person."`
 	Fetch     Fetch     `yaml:"fetch" doc:"Limits of the skill http.fetch."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Where traces go. Metrics are always at /metrics."`
 }
@@ -72,6 +73,14 @@ type HTTPChannel struct {
 	Webhook  string `yaml:"webhook" doc:"Where answers are posted. Empty: the program reads them by GET or SSE."`
 	Secret   Secret `yaml:"secret" doc:"Key of the webhook's signature, as ${NAME} or file:PATH."`
 	Loopback bool   `yaml:"loopback" doc:"Let the webhook be on this machine."`
+}
+
+// Limits bound what is taken in, in messages a minute.
+type Limits struct {
+	Person    int64 `yaml:"person" doc:"Of one signed-in person."`
+	People    int64 `yaml:"people" doc:"Of all people of the account together."`
+	Sender    int64 `yaml:"sender" doc:"Of one outside sender."`
+	Outsiders int64 `yaml:"outsiders" doc:"Of all outside senders together."`
 }
 
 // Fetch limits http.fetch.
@@ -142,11 +151,13 @@ func (s *Secret) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
+const maxPerMinute = 1_000_000
+
 // Default returns the configuration of a start without any file.
 func Default() Config {
 	return Config{
 		Data: defaultData(), Listen: "127.0.0.1:7420", Account: "Home",
-		Log: LogConfig{Format: "text", Level: "info"},
+		Log: LogConfig{Format: "text", Level: "info"}, Limits: Limits{Person: 600, People: 6000, Sender: 15, Outsiders: 100},
 	}
 }
 
@@ -217,6 +228,11 @@ func (c *Config) Check() error {
 	}
 	if _, err := logLevel(c.Log.Level); err != nil {
 		return err
+	}
+	for field, n := range map[string]int64{"person": c.Limits.Person, "people": c.Limits.People, "sender": c.Limits.Sender, "outsiders": c.Limits.Outsiders} {
+		if n < 1 || n > maxPerMinute {
+			return fault.New(fault.Invalid, "%d messages a minute is not between 1 and %d", n, int64(maxPerMinute)).On("limits." + field)
+		}
 	}
 	for name, p := range c.Models.Providers {
 		if err := p.check("models.providers." + name); err != nil {

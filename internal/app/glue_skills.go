@@ -80,16 +80,9 @@ func (m memories) Remember(tx event.Tx, n builtin.NewMemory, cause event.Ref) (i
 	}
 	row := memory.Row{Scope: scope, Sensitivity: sensitivity, Epistemic: memory.Epistemic(n.Epistemic), Title: n.Title, Body: n.Text,
 		OccurredAt: n.OccurredAt, Importance: n.Importance, Source: n.Source}
-	var mem memory.Memory
-	switch memory.Kind(n.Kind) {
-	case memory.KindEpisodic:
-		mem = &memory.Episodic{Row: row}
-	case memory.KindSemantic:
-		mem = &memory.Semantic{Row: row}
-	case memory.KindAutobiographical:
-		mem = &memory.Autobiographical{Row: row}
-	default:
-		return id.Nil, fault.New(fault.Invalid, "%q is no kind of memory that is told", n.Kind).On("kind")
+	mem, err := memory.Of(memory.Kind(n.Kind), row)
+	if err != nil {
+		return id.Nil, err
 	}
 	if _, err := m.p.memory.Remember(tx, memory.Note{Memory: mem, By: n.By, Stream: n.Stream, Subject: n.Subject}, cause); err != nil {
 		return id.Nil, err
@@ -141,23 +134,18 @@ func (m memories) Retrieved(tx event.Tx, q builtin.MemoryQuery, r builtin.Recall
 	return err
 }
 
-// Scopes spells out the scopes of an agent's definition, narrowest first.
+// Scopes returns the scopes of an agent's definition, narrowest first; of
+// workspaces only the one in which the call is made.
 func (m memories) Scopes(tx event.Tx, actor string, workspace id.ID) ([]string, error) {
-	words, err := m.p.agents.Scopes(tx, actor)
+	have, err := m.p.agents.Scopes(tx, actor)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for _, narrow := range []string{"agent", "workspace", "account"} {
-		for _, w := range words {
-			switch {
-			case w != narrow:
-			case w == "agent":
-				out = append(out, actor)
-			case w == "workspace" && !workspace.IsZero():
-				out = append(out, "workspace:"+workspace.String())
-			case w == "account":
-				out = append(out, "account")
+	for _, narrow := range []string{"agent:", "workspace:", "account"} {
+		for _, s := range have {
+			if strings.HasPrefix(s, narrow) && (narrow != "workspace:" || s == "workspace:"+workspace.String()) {
+				out = append(out, s)
 			}
 		}
 	}

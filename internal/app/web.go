@@ -17,8 +17,8 @@ func (a *App) web() (http.Handler, error) {
 	for name, ch := range p.http {
 		programs[name] = program{ch, p.intake}
 	}
-	face, err := a.newConsole()
-	if err != nil {
+	var err error
+	if a.face, err = a.newConsole(); err != nil {
 		return nil, err
 	}
 	a.api, err = api.New(api.Deps{
@@ -27,7 +27,7 @@ func (a *App) web() (http.Handler, error) {
 		Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Replay: p.replay, Dispatch: p.dispatch,
 		Intake: p.intake, Hub: p.hub, Speakers: speakers(), HTTP: programs, LLM: p.rows.llm,
 		Record: record{}, Audit: audit{p.db, p.origins.audit}, Tails: p.tails, Unpark: p.router.Unpark,
-		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits, Fallback: face,
+		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits, Fallback: a.face,
 	})
 	if err != nil {
 		return nil, err

@@ -12,10 +12,13 @@ SELECT number, body, made_by, digest, event_id, at FROM prompts p WHERE account_
 -- name: ensure_spend
 INSERT INTO llm_spends (account_id, scope, period, spent_tokens, spent_usd, held_tokens, held_usd)
 VALUES (?, ?, ?, 0, 0, 0, 0) ON CONFLICT (account_id, scope, period) DO NOTHING
--- name: spend sqlite
-SELECT spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends WHERE account_id = ? AND scope = ? AND period = ?
--- name: spend postgres
-SELECT spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends WHERE account_id = ? AND scope = ? AND period = ? FOR UPDATE
+-- name: lock_spends sqlite
+SELECT scope, period, spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends
+WHERE account_id = ? AND ((scope = ? AND period = ?) OR (scope = ? AND period = ?) OR (scope = ? AND period = ?))
+-- name: lock_spends postgres
+SELECT scope, period, spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends
+WHERE account_id = ? AND ((scope = ? AND period = ?) OR (scope = ? AND period = ?) OR (scope = ? AND period = ?))
+ORDER BY scope COLLATE "C", period COLLATE "C" FOR UPDATE
 -- name: save_spend
 UPDATE llm_spends SET spent_tokens = ?, spent_usd = ?, held_tokens = ?, held_usd = ?
 WHERE account_id = ? AND scope = ? AND period = ?

@@ -6,6 +6,7 @@ package llmdb
 import (
 	_ "embed"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,20 +86,41 @@ func (Store) ListPrompts(tx event.Tx) (out []llm.PromptVersion, err error) {
 	return out, err
 }
 
-// LockSpends implements llm.Store. Missing rows are made first: only a row that
-// exists can be locked.
-func (Store) LockSpends(tx event.Tx, keys []llm.SpendKey) ([]llm.Spend, error) {
-	out := make([]llm.Spend, len(keys))
+// together is how many spend rows one query reads: a call has three scopes.
+const together = 3
+
+// LockSpends implements llm.Store. Rows that are missing are made: only a row
+// that exists can be locked.
+func (s Store) LockSpends(tx event.Tx, keys []llm.SpendKey) ([]llm.Spend, error) {
+	found := map[llm.SpendKey]llm.Spend{}
+	for part := range slices.Chunk(keys, together) {
+		args := []any{tx.Account()}
+		for i := range together {
+			k := part[min(i, len(part)-1)]
+			args = append(args, k.Scope, k.Period)
+		}
+		if err := q.Each(tx, "lock_spends", args, func(scan func(...any) error) error {
+			var r llm.Spend
+			err := scan(&r.Scope, &r.Period, &r.Spent.Tokens, &r.Spent.USDMicro, &r.Held.Tokens, &r.Held.USDMicro)
+			found[r.SpendKey] = r
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	out, missing := make([]llm.Spend, len(keys)), false
 	for i, k := range keys {
+		r, ok := found[k]
+		if out[i] = r; ok {
+			continue
+		}
+		missing = true
 		if _, err := q.Exec(tx, "ensure_spend", tx.Account(), k.Scope, k.Period); err != nil {
 			return nil, err
 		}
-		s := llm.Spend{SpendKey: k}
-		if err := q.Row(tx, "spend", []any{tx.Account(), k.Scope, k.Period},
-			&s.Spent.Tokens, &s.Spent.USDMicro, &s.Held.Tokens, &s.Held.USDMicro); err != nil {
-			return nil, err
-		}
-		out[i] = s
+	}
+	if missing { // another transaction may have made one of them meanwhile
+		return s.LockSpends(tx, keys)
 	}
 	return out, nil
 }
