@@ -162,7 +162,7 @@ func TestPolicyAndAutonomyAreVersioned(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	h.fails(request{method: "PUT", path: "/api/v1/policy", session: in, body: map[string]any{"base": 1, "text": "default: deny\n"}}, 409, fault.Conflict)
-	h.fails(request{method: "PUT", path: "/api/v1/policy", session: in, body: map[string]any{"base": 2, "text": "defualt: deny\n"}}, 400, fault.Invalid)
+	h.fails(request{method: "PUT", path: "/api/v1/policy", session: in, body: map[string]any{"base": 2, "text": "fallback: deny\n"}}, 400, fault.Invalid)
 	h.fails(request{method: "PUT", path: "/api/v1/policy", session: in, body: map[string]any{"base": 2}}, 400, fault.Invalid)
 	var versions struct{ Items []struct{ Version int } }
 	if h.ok(request{method: "GET", path: "/api/v1/policy/versions", session: in}, 200, &versions); len(versions.Items) != 2 || versions.Items[0].Version != 2 {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,7 +79,7 @@ func TestTheDocumentDescribesEveryRoute(t *testing.T) {
 				t.Errorf("%s does not describe {%s}", r.Pattern(), name[1])
 			}
 		}
-		if hasBody := op.RequestBody != nil; hasBody && r.Method == "GET" {
+		if hasBody := op.RequestBody != nil; hasBody && r.Method == http.MethodGet {
 			t.Errorf("%s has a body", r.Pattern())
 		}
 	}

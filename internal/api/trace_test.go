@@ -32,8 +32,8 @@ func TestEachRequestIsASpanThatTheLogNames(t *testing.T) {
 	}
 	want := map[attribute.Key]string{"http.response.status_code": "404", "http.route": "GET /api/v1/events/{id}", "witan.request": r.header.Get("X-Request-Id")}
 	for _, a := range s.Attributes() {
-		if v, ok := want[a.Key]; ok && a.Value.Emit() != v {
-			t.Errorf("%s is %s, want %s", a.Key, a.Value.Emit(), v)
+		if v, ok := want[a.Key]; ok && a.Value.String() != v {
+			t.Errorf("%s is %s, want %s", a.Key, a.Value.String(), v)
 		}
 		delete(want, a.Key)
 	}
