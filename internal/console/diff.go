@@ -14,7 +14,7 @@ const maxDiff = 400
 
 // changes draws what the call would change against the record as it stands now.
 func (r *reader) changes(a policy.Approval, card *ui.Approval) error {
-	if r.Preview == nil || a.State != policy.StateOpen || a.Erased {
+	if r.Preview == nil || a.State != policy.StateOpen && a.State != policy.StateAllowed || a.Erased {
 		return nil
 	}
 	live, ok, err := r.Preview(r.tx.Context(), a.Request.Skill, a.Request.Arguments)

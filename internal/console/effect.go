@@ -102,7 +102,7 @@ func (x *item) effectCard(e skill.Effect, steps []skill.Step, v *ui.InboxView) e
 	card.IfNot = "It is closed as failed, and " + card.Actor.Name + " is told so. It may ask again; that is a new call."
 	card.Facts = []ui.KV{{Key: "Class", Value: string(e.Class)}, {Key: "Key", Value: short(e.Key), Mono: true}, {Key: "Attempts", Value: strconv.Itoa(e.Attempt)}}
 	if e.State != skill.Unknown && e.State != skill.Held {
-		if card.Settled, err = x.settled(e, steps); err != nil {
+		if card.Settled, err = x.settled(e, cause, steps); err != nil {
 			return err
 		}
 	}
@@ -123,14 +123,14 @@ func (x *item) refusedEffect(card *ui.Effect) error {
 }
 
 // settled says how an effect ended, and who said so.
-func (x *item) settled(e skill.Effect, steps []skill.Step) (ui.Fact, error) {
-	for i := len(steps) - 1; i >= 0; i-- {
-		said, err := x.event(steps[i].EventID)
-		if err != nil {
-			return ui.Fact{}, err
-		}
-		if p, ok := said.Payload.(event.EffectSettled); ok {
-			return ui.Fact{Text: x.people.person(p.PersonID).Name + " said: " + settledWord(p.Outcome) + ".", Ref: ref(said)}, nil
+func (x *item) settled(e skill.Effect, cause event.Event, steps []skill.Step) (ui.Fact, error) {
+	round, err := x.round(cause.Correlation)
+	if err != nil {
+		return ui.Fact{}, err
+	}
+	for i := len(round) - 1; i >= 0; i-- {
+		if p, ok := round[i].Payload.(event.EffectSettled); ok && p.EffectID == e.ID {
+			return ui.Fact{Text: x.people.person(p.PersonID).Name + " said: " + settledWord(p.Outcome) + ".", Ref: ref(round[i])}, nil
 		}
 	}
 	result, err := x.event(e.Result)
