@@ -35,6 +35,7 @@ type App struct {
 	local   net.Listener
 	api     *api.API
 	face    *console.Console
+	traces  *traces
 	ready   chan struct{}
 }
 
@@ -50,7 +51,7 @@ func New(ctx context.Context, c Config, d Deps) (a *App, err error) {
 	a = &App{config: c, deps: d, ready: make(chan struct{})}
 	// The address first: a port that is taken is the most common mistake, and
 	// opening the store for nothing would only lengthen the wait for the message.
-	if a.tcp, err = net.Listen("tcp", c.Listen); err != nil {
+	if a.tcp, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Listen); err != nil {
 		return nil, fault.New(fault.Unavailable, "listen on %s: %w", c.Listen, err).On("listen").WithFix("is another Witan running? use --listen 127.0.0.1:PORT")
 	}
 	a.config.PublicURL = withPort(c.PublicURL, a.tcp.Addr())
@@ -58,7 +59,11 @@ func New(ctx context.Context, c Config, d Deps) (a *App, err error) {
 		_ = a.tcp.Close()
 		return nil, err
 	}
-	if a.local, err = listenLocal(Paths{c.Data}.Socket()); err != nil {
+	if a.local, err = listenLocal(ctx, Paths{c.Data}.Socket()); err != nil {
+		a.Close()
+		return nil, err
+	}
+	if a.traces, err = newTraces(ctx, c.Telemetry); err != nil {
 		a.Close()
 		return nil, err
 	}
@@ -82,14 +87,14 @@ func withPort(address string, bound net.Addr) string {
 
 // listenLocal opens the socket of the data folder: whoever may open the file
 // acts as the owner, so it is closed to everybody else.
-func listenLocal(path string) (net.Listener, error) {
+func listenLocal(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > 100 { // sun_path holds 108 bytes: a deep folder has no socket, and the command line needs WITAN_URL
 		return nil, nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fault.New(fault.Unavailable, "remove the old socket: %w", err).On("data")
 	}
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "open the local socket: %w", err).On("data")
 	}
@@ -176,6 +181,7 @@ func (a *App) Run(ctx context.Context) error {
 	defer cancel()
 	_ = p.skills.Close(stop)
 	_ = a.face.Close(stop)
+	a.traces.close(stop)
 	p.db.Close()
 	return err
 }
@@ -199,6 +205,7 @@ func (a *App) serve(ctx context.Context, l net.Listener, local bool) error {
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+	_ = a.api.Close(stop) // streams first: Shutdown waits for requests
 	err := s.Shutdown(stop)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.Close()

@@ -28,6 +28,7 @@ func (a *App) web() (http.Handler, error) {
 		Intake: p.intake, Hub: p.hub, Speakers: speakers(), HTTP: programs, LLM: p.rows.llm,
 		Record: record{}, Audit: audit{p.db, p.origins.audit}, Tails: p.tails, Unpark: p.router.Unpark,
 		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits, Fallback: a.face,
+		Accept: a.parts.acceptSkills, Tracer: a.traces.tracer(),
 	})
 	if err != nil {
 		return nil, err
