@@ -163,6 +163,7 @@ func (r *reader) fate(a policy.Approval, round []event.Event, card *ui.Approval)
 			if p.ApprovalID == a.ID {
 				closed = e
 			}
+		default: // says nothing about how the approval ended
 		}
 	}
 	switch {

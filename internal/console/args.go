@@ -146,6 +146,7 @@ func (r *reader) nameOf(e event.Event) string {
 		return p.Skill
 	case event.ThreadSummarised:
 		return "the thread's summary"
+	default: // by its type, below
 	}
 	return string(e.Type)
 }

@@ -71,6 +71,7 @@ func (r *reader) describe(e event.Event) string {
 		return p.Name + ", " + p.Role
 	case event.SessionChanged:
 		return name("person:"+p.PersonID.String()) + ", " + p.Action + after(", ", p.How)
+	default: // by its own summary, below
 	}
 	return clip(e.Summary, 140)
 }

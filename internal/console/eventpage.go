@@ -128,6 +128,7 @@ func (r *reader) decisionOf(round []event.Event, on event.Event) *decided {
 				}
 				d.said = ui.Fact{Text: capital(p.Rule) + " decided at " + r.at(e.RecordedAt, r.now) + ".", Ref: ref(e)}
 			}
+		default: // no part of the decision
 		}
 	}
 	if d.invoke.Seq == 0 {
@@ -156,6 +157,7 @@ func invokeOf(e event.Event) id.ID {
 		return p.InvokeID
 	case event.ApprovalWithdrawn:
 		return p.InvokeID
+	default: // about no call
 	}
 	return id.Nil
 }
@@ -188,6 +190,7 @@ func (r *reader) parts(round []event.Event, invoke event.Event) []ui.Part {
 			if p.InvokeID == invoke.ID && !p.Execution {
 				add("shield", "Policy", "v"+grouped(int64(p.Version))+", "+p.Rule, p.Digest, false, eventPath(e.ID))
 			}
+		default: // no input of the decision
 		}
 	}
 	return out
@@ -230,6 +233,7 @@ func runIn(e event.Event) id.ID {
 		return p.RunID
 	case event.LLMResponse:
 		return p.RunID
+	default: // of no run
 	}
 	return id.Nil
 }

@@ -183,6 +183,7 @@ func (r *reader) markOf(e event.Event) (ui.Actor, ui.Status, string) {
 			return ui.Actor{}, ui.StatusNeed, ""
 		}
 		return ui.Actor{}, ui.StatusDone, ""
+	default: // by its source, below
 	}
 	return source(e.Source), "", ""
 }

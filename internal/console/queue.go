@@ -181,7 +181,7 @@ func (r *reader) where(a policy.Approval) string {
 // whyCare is the one reason to look: what came from outside before all else.
 func whyCare(a policy.Approval) (string, bool) {
 	if why, ok := a.Request.Why.Get(); ok && why.Integrity() == event.Outside {
-		return "what led to it came from outside", true
+		return "led by outside bytes", true
 	}
 	for _, reason := range a.Reasons {
 		switch reason.Code {

@@ -65,6 +65,7 @@ func (c *Console) exists(first []event.Event) []ui.SetupFact {
 			agents, lastAgent = agents+1, e
 		case event.PromptSaved:
 			prompts, lastPrompt = prompts+1, e
+		default: // not shown to a newcomer
 		}
 	}
 	if agents > 0 {

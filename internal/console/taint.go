@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/witan-run/witan/internal/console/ui"
 	"github.com/witan-run/witan/internal/event"
@@ -34,15 +35,19 @@ func (r *reader) taint(a policy.Approval, invoke event.Event, card *ui.Approval)
 	if len(path) > 0 {
 		card.Alarm = r.alarm(path[0], card)
 	}
-	n := 0
+	var names []string
 	for _, g := range card.Args {
 		if g.Outside {
-			out = append(out, ui.TaintStep{Icon: "corner-down-right", Kind: "Argument", Name: g.Name, Note: "label kept"})
-			n++
+			names = append(names, g.Name)
 		}
 	}
-	if n == 0 {
+	switch len(names) {
+	case 0:
 		out = append(out, ui.TaintStep{Icon: "corner-down-right", Kind: "Context", Name: "no argument holds them", Note: "but they were read before this call", Inside: true})
+	case 1:
+		out = append(out, ui.TaintStep{Icon: "corner-down-right", Kind: "Argument", Name: names[0], Note: "label kept"})
+	default:
+		out = append(out, ui.TaintStep{Icon: "corner-down-right", Kind: "Arguments", Name: strings.Join(names, ", "), Note: "label kept"})
 	}
 	return out, nil
 }
@@ -53,7 +58,7 @@ func (r *reader) alarm(first event.Event, card *ui.Approval) *ui.Alarm {
 	if i < 0 {
 		return nil
 	}
-	text := "Nothing that a person of this account wrote says so."
+	text := "Whoever wrote those bytes could have chosen it."
 	return &ui.Alarm{Head: ui.Fact{Text: "Outside bytes may have written “" + card.Args[i].Name + "”: they came in by " + r.nameOf(first) + ".", Ref: ref(first)}, Text: text}
 }
 

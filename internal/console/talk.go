@@ -76,6 +76,7 @@ func (x *talk) said(of id.ID, run id.ID) (said, error) {
 			if mine = p.RunID == run; mine {
 				s.end = e
 			}
+		default: // not shown in the talk
 		}
 		if mine {
 			s.last = e

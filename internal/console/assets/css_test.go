@@ -1,7 +1,6 @@
 package assets
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -198,7 +197,7 @@ func TestColoursAreTokens(t *testing.T) {
 		}
 		for _, h := range hex.FindAllString(r.body, -1) {
 			if h != "#FFF" { // the mark inside filled glyphs, measured above
-				t.Error(fmt.Sprintf("%s: %s uses %s", r.file, r.selector, h))
+				t.Errorf("%s: %s uses %s", r.file, r.selector, h)
 			}
 		}
 	}

@@ -335,16 +335,6 @@ func (a Approval) word() string {
 	return ""
 }
 
-// outside reports whether any argument holds outside bytes.
-func (a Approval) outside() bool {
-	for _, arg := range a.Args {
-		if arg.Outside {
-			return true
-		}
-	}
-	return false
-}
-
 func (a Approval) answerPath() string { return "/inbox/" + a.ID + "/answer" }
 func (a Approval) undoPath() string   { return "/inbox/" + a.ID + "/undo" }
 func (a Approval) itemPath() string   { return "/inbox/" + a.ID }

@@ -193,5 +193,3 @@ type Command struct {
 	Form string
 	Does string
 }
-
-func (t Thread) messagesPath() string { return "/chat/" + t.ID + "/messages" }
