@@ -292,7 +292,7 @@ func (c *restoreCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	r, err := app.Restore(s.ctx, cfg, app.Deps{}, app.RestoreOptions{From: c.From, Promoted: c.Promoted})
+	r, err := app.Restore(s.ctx, cfg, app.Deps{LogTo: s.err}, app.RestoreOptions{From: c.From, Promoted: c.Promoted})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (c *peopleCreateCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	link, err := app.CreatePerson(s.ctx, cfg, app.Deps{}, c.Name, c.SignIn, c.Role)
+	link, err := app.CreatePerson(s.ctx, cfg, app.Deps{LogTo: s.err}, c.Name, c.SignIn, c.Role)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *peopleResetCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	link, err := app.ResetLink(s.ctx, cfg, app.Deps{}, c.SignIn)
+	link, err := app.ResetLink(s.ctx, cfg, app.Deps{LogTo: s.err}, c.SignIn)
 	if err != nil {
 		return err
 	}

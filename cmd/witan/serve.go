@@ -33,7 +33,7 @@ func (c *serveCmd) Run(s *session) error {
 	if c.PublicURL != "" {
 		cfg.PublicURL = c.PublicURL
 	}
-	a, err := app.New(s.ctx, cfg, app.Deps{})
+	a, err := app.New(s.ctx, cfg, app.Deps{LogTo: s.err})
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *migrateCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Migrate(s.ctx, cfg, app.Deps{}); err != nil {
+	if err := app.Migrate(s.ctx, cfg, app.Deps{LogTo: s.err}); err != nil {
 		return err
 	}
 	return s.say("The schema is up to date.")

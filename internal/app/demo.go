@@ -50,7 +50,11 @@ func Demo(ctx context.Context, o DemoOptions) (err error) {
 		return fault.New(fault.Unavailable, "make the demo folder: %w", err)
 	}
 	if !o.Keep {
-		defer os.RemoveAll(dir)
+		defer func() {
+			if gone := os.RemoveAll(dir); err == nil {
+				err = gone
+			}
+		}()
 	}
 	d, err := newDemo(ctx, dir, o)
 	if err != nil {

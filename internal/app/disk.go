@@ -84,7 +84,7 @@ func (d *disk) keepBallast(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing is written but the reservation
 	if err := syscall.Fallocate(int(f.Fd()), 0, 0, ballastSize); err != nil {
 		_ = os.Remove(d.ballast()) // this file system cannot reserve; a sparse file would be no ballast
 		d.log.DebugContext(ctx, "no ballast on this file system", slog.Any("error", err))

@@ -74,7 +74,7 @@ func (a *App) preview(_ context.Context, skillName string, arguments json.RawMes
 		Path, Text string
 	}
 	if json.Unmarshal(arguments, &in) != nil || in.Path == "" {
-		return console.Live{}, false, nil
+		return console.Live{}, false, nil //nolint:nilerr // arguments that do not fit are the call's own error, not the page's
 	}
 	out := console.Live{Argument: "text", Next: in.Text}
 	now, err := a.parts.files.Text(a.parts.account, in.Path)
@@ -82,7 +82,7 @@ func (a *App) preview(_ context.Context, skillName string, arguments json.RawMes
 	case fault.Is(err, fault.NotFound):
 		return out, true, nil
 	case err != nil || len(now) > mostPreviewed:
-		return out, false, nil // the page stands without a preview
+		return out, false, nil //nolint:nilerr // the page stands without a preview
 	}
 	out.Exists, out.Now = true, now
 	return out, true, nil

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,6 +49,9 @@ type Deps struct {
 	Clock clock.Clock
 	IDs   *id.Source
 	Log   *slog.Logger
+	// LogTo is where the log goes, as Config.Log says, when Log is nil; with
+	// neither nothing is logged.
+	LogTo io.Writer
 	// Models are model providers that the program brings itself, by name; a
 	// route to them stands in Config.Models.Roles (the demo's script).
 	Models map[string]llm.Model
@@ -66,8 +70,11 @@ func (d Deps) fill(c Config) (Deps, error) {
 	if d.IDs == nil {
 		d.IDs = id.NewSource(d.Clock.Now, nil)
 	}
+	if d.Log == nil && d.LogTo == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
 	if d.Log == nil {
-		log, err := NewLogger(os.Stderr, c.Log)
+		log, err := NewLogger(d.LogTo, c.Log)
 		if err != nil {
 			return d, err
 		}

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	a, err := app.New(ctx, cfg, app.Deps{Skills: skills})
+	a, err := app.New(ctx, cfg, app.Deps{Skills: skills, LogTo: os.Stderr})
 	if err != nil {
 		return err
 	}
