@@ -37,7 +37,7 @@ func (db *DB) DeferredAccounts(ctx context.Context) (out []id.ID, err error) {
 	if db.lite != nil && !db.lite.anyDeferred() {
 		return nil, nil
 	}
-	err = db.View(ctx, system, func(t event.Tx) error {
+	err = db.View(ctx, system(), func(t event.Tx) error {
 		return nodeSQL.Each(t, "deferred_accounts", nil, func(scan func(...any) error) error {
 			var a id.ID
 			err := scan(&a)

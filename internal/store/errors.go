@@ -9,13 +9,6 @@ import (
 	"github.com/witan-run/witan/internal/kit/fault"
 )
 
-// fatalErr reports whether an error of a statement ends the transaction. On
-// PostgreSQL every failed statement does; SQLite is held to the same rule, so
-// that a closure cannot learn to swallow errors on one engine only.
-func (db *DB) fatalErr(err error) bool {
-	return err != nil
-}
-
 // classify turns a driver error into a fault that says what was being done.
 func (db *DB) classify(err error, name string) error {
 	var f *fault.Error

@@ -20,7 +20,7 @@ const (
 
 // job is a closure that waits for its turn in the lane.
 type job struct {
-	ctx     context.Context // the caller's: looked at before the turn, never inside
+	ctx     context.Context //nolint:containedctx // travels to the lane with the closure. The caller's: looked at before the turn, never inside
 	account id.ID
 	f       func(event.Tx) error
 	skip    map[voidKey]bool // reactions left to the router on the next run

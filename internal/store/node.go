@@ -32,7 +32,7 @@ func (db *DB) dbNow(ctx context.Context, ex executor) (time.Time, error) {
 
 // system is the pseudo-account of rows that belong to no account: heartbeats.
 // No event ever has it.
-var system = id.ID{0: 1, 6: 0x70, 8: 0x80}
+func system() id.ID { return id.ID{0: 1, 6: 0x70, 8: 0x80} }
 
 var nodeSQL = MustQueries(`
 -- name: beat cross-account
@@ -57,7 +57,7 @@ SELECT DISTINCT account_id FROM deferred WHERE parked = 0
 
 // beat writes this node's heartbeat on the database's clock.
 func (db *DB) beat(ctx context.Context) error {
-	return db.DoBulk(ctx, system, func(t event.Tx) error {
+	return db.DoBulk(ctx, system(), func(t event.Tx) error {
 		now, err := DBNow(t)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (db *DB) beat(ctx context.Context) error {
 // scanWork lists due work and orphaned leases. On SQLite every other node's
 // lease is an orphan at once: the folder's lock proves that the node is gone.
 func (db *DB) scanWork(ctx context.Context, limit int) (out []event.Lease, err error) {
-	err = db.View(ctx, system, func(t event.Tx) error {
+	err = db.View(ctx, system(), func(t event.Tx) error {
 		now, err := DBNow(t)
 		if err != nil {
 			return err

@@ -44,6 +44,9 @@ func sqliteSchema(t *testing.T, db *storetest.DB) map[string]column {
 		}
 		out[table+"."+name] = column{strings.ToLower(typ), notNull}
 	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -238,7 +238,7 @@ func verifyArchiveFile(file string, account id.ID, after int64, prev [32]byte) (
 	if err != nil {
 		return hash, fault.New(fault.NotFound, "open the archive: %w", err).On("archive")
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
 		return hash, fault.New(fault.Corrupt, "the archive is no gzip file").On("archive")

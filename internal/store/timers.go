@@ -39,7 +39,7 @@ func CancelTimer(t event.Tx, kind, key string) error {
 // DueTimers lists timers that are due by the database's clock, over all
 // accounts, and when the next one is due (zero if none).
 func (db *DB) DueTimers(ctx context.Context, limit int) (due []bus.DueTimer, next, now time.Time, err error) {
-	err = db.View(ctx, system, func(t event.Tx) error {
+	err = db.View(ctx, system(), func(t event.Tx) error {
 		var err error
 		if now, err = DBNow(t); err != nil {
 			return err

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
-	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
 // tx is the engine's event.Tx: the emitting half from event, the statements here.
 type tx struct {
 	*event.Collector
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // the engine's, for the life of one transaction
 	db    *DB
 	ex    executor
 	wrote bool  // a writing statement was sent
@@ -75,10 +74,12 @@ func writes(text string) bool {
 	return !strings.EqualFold(w, "select") && !strings.EqualFold(w, "with")
 }
 
-// note remembers an error that ends the transaction, whatever the closure
-// makes of it: a closure that swallows it must not commit half of its work.
+// note remembers an error of a statement, whatever the closure makes of it: a
+// closure that swallows it must not commit half of its work. On PostgreSQL every
+// failed statement ends the transaction; SQLite is held to the same rule, so that
+// no closure learns to swallow errors on one engine only.
 func (x *tx) note(err error) error {
-	if err != nil && x.db.fatalErr(err) {
+	if err != nil {
 		x.fatal = err
 	}
 	return err
@@ -118,6 +119,3 @@ func (x *tx) Emit(o event.Origin, d event.Draft) (event.Event, error) {
 	x.depth = append(x.depth, x.current)
 	return e, nil
 }
-
-// engineErr wraps an engine failure that is not the caller's fault.
-func engineErr(err error, doing string) error { return fault.Wrap(fault.Unavailable, err, doing) }

@@ -179,7 +179,7 @@ func baseOf(t event.Tx) (h head, err error) {
 
 // Accounts lists the accounts that have a journal.
 func Accounts(ctx context.Context, j event.Journal) (out []id.ID, err error) {
-	err = j.View(ctx, system, func(t event.Tx) error {
+	err = j.View(ctx, system(), func(t event.Tx) error {
 		return auditSQL.Each(t, "accounts", nil, func(scan func(...any) error) error {
 			var a id.ID
 			err := scan(&a)

@@ -79,7 +79,8 @@ func TestAnyFlippedByteOfAStepIsNamed(t *testing.T) {
 		if err := raw.QueryRow(fmt.Sprintf("SELECT %s FROM %s WHERE %s", c.column, c.table, where), key...).Scan(&old); err != nil {
 			t.Fatal(err)
 		}
-		set, fresh := "?", any(nil)
+		set := "?"
+		var fresh any
 		switch v := old.(type) {
 		case []byte:
 			if len(v) == 0 {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/witan-run/witan/internal/agent"
 	"github.com/witan-run/witan/internal/event"
@@ -442,5 +441,3 @@ func want(t testing.TB, got, part string) {
 }
 
 var errBoom = errors.New("boom")
-
-const tick = time.Second

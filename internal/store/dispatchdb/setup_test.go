@@ -97,8 +97,8 @@ type bundle struct {
 	ports func(*dispatch.Ports)
 	store dispatch.Store
 
-	in, agent, channel, system event.Origin
-	made                       int
+	in, agent, system event.Origin
+	made              int
 }
 
 func setup(t testing.TB, db *storetest.DB, change ...func(*dispatch.Config)) *bundle {

@@ -106,9 +106,8 @@ func TestPasskeyAnswersThatAreRefused(t *testing.T) {
 			_, err = b.s.FinishSignIn(ctx(), b.account, c.Token, a.get(t, c), identity.Client{})
 			want(t, name+", then the right answer to a spoilt request", err, fault.Unauthorized)
 		}
-		c := begin()
 		for name, response := range map[string][]byte{"nothing": nil, "noise": []byte("{"), "too much": make([]byte, 200<<10)} {
-			c = begin()
+			c := begin()
 			_, err := b.s.FinishSignIn(ctx(), b.account, c.Token, response, identity.Client{})
 			want(t, name, err, fault.Unauthorized)
 		}
