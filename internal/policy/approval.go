@@ -138,9 +138,6 @@ func stale(live Approval, format string, args ...any) error {
 	return &LiveError{Live: live, cause: fault.New(fault.Conflict, format, args...).WithFix("look at %s as it stands now", live.Key)}
 }
 
-// open reports whether the approval can be answered at now.
-func (a *Approval) open(now time.Time) bool { return a.State == StateOpen && now.Before(a.ExpiresAt) }
-
 // Title sentence of an event about a.
 func (a *Approval) summary(format string) string {
 	return clip(a.Key+" "+format, 400)

@@ -70,17 +70,17 @@ func (s *Service) Confirm(tx event.Tx, x Execution, cause event.Ref) (Decision, 
 
 // approved lets an approval answer what is open, and uses it up.
 func (s *Service) approved(tx event.Tx, d *Decision, x Execution) error {
-	a, err := s.store.GetApproval(tx, x.Approval)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return closed(err)
-	}
 	refuse := func(why string) {
 		d.Effect, d.Asks = Deny, nil
 		d.Reasons = append(d.Reasons, Reason{Code: ReasonRefused, Name: why, ID: x.Approval})
 	}
-	if err != nil {
+	a, err := s.store.GetApproval(tx, x.Approval)
+	if fault.Is(err, fault.NotFound) {
 		refuse("there is no such approval")
 		return nil
+	}
+	if err != nil {
+		return closed(err)
 	}
 	for _, k := range d.Asks {
 		// The person saw the exact call, so a rule or the dial that asks now
