@@ -15,7 +15,7 @@ type Body struct {
 	MaxLine int // bound for decoders of lines and frames
 
 	w     *Wire
-	ctx   context.Context // of this attempt; its cause names the timer that fired
+	ctx   context.Context //nolint:containedctx // of this attempt, as Read takes none; its cause names the timer that fired
 	src   io.Reader
 	timer *time.Timer // runs only while Read waits: a slow consumer is no stalled provider
 	begun atomic.Bool // a byte has come; read by the timer

@@ -276,7 +276,7 @@ func (r Reply) payload(c Call, used Amount) (event.LLMResponse, error) {
 	}
 	if r.Err != nil {
 		p.ErrorKind, p.Error = fault.KindOf(r.Err).String(), r.Err.Error()
-		return p, nil
+		return p, nil //nolint:nilerr // the failure is what the payload says
 	}
 	u := r.Response.Usage
 	p.Stop, p.TokensIn, p.TokensOut = string(r.Response.Stop), u.Input, u.Output

@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 )
@@ -29,10 +30,10 @@ func DecodeSSE(b *Body) iter.Seq2[SSE, error] {
 		)
 		for first := true; ; first = false {
 			line, err := l.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == errLineTooLong {
+			if errors.Is(err, errLineTooLong) {
 				err = b.Failure(TooLarge, "a line of the reply is longer than %d bytes", b.MaxLine)
 			}
 			if err != nil {

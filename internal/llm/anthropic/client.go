@@ -32,7 +32,7 @@ func doer(given *http.Client, connect time.Duration) llm.Doer {
 			return llm.WireReply{}, err
 		}
 		req.Header = call.Header
-		resp, err := c.Do(req)
+		resp, err := c.Do(req) //nolint:bodyclose // handed to llm.Wire, which reads and closes it
 		if err != nil {
 			if u := (*url.Error)(nil); errors.As(err, &u) {
 				err = u.Err // without the address, which the caller knows

@@ -61,8 +61,25 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	return frame{header: h, payload: rest[headers:end]}, err
 }
 
-// fixed is the size of a header value by its type; 6 and 7 carry their length.
-var fixed = [...]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+// fixed is the size of a header value by its type, where the type says it; 6 and
+// 7 carry their length.
+func fixed(kind byte) (size int, ok bool) {
+	switch kind {
+	case 0, 1: // true, false
+		return 0, true
+	case 2:
+		return 1, true
+	case 3:
+		return 2, true
+	case 4:
+		return 4, true
+	case 5, 8: // a long, a time
+		return 8, true
+	case 9: // a UUID
+		return 16, true
+	}
+	return 0, false
+}
 
 const (
 	typeBytes  = 6
@@ -86,18 +103,16 @@ func readHeaders(b []byte) (map[string]string, error) {
 		if !ok1 || !ok2 {
 			return nil, errFrame
 		}
-		size := 0
-		switch t := kind[0]; {
-		case t == typeBytes || t == typeString:
-			l, ok := take(2)
-			if !ok {
+		size, ok := fixed(kind[0])
+		if !ok {
+			if kind[0] != typeBytes && kind[0] != typeString {
+				return nil, fmt.Errorf("%w: header type %d", errFrame, kind[0])
+			}
+			l, whole := take(2)
+			if !whole {
 				return nil, errFrame
 			}
 			size = int(binary.BigEndian.Uint16(l))
-		case int(t) < len(fixed):
-			size = fixed[t]
-		default:
-			return nil, fmt.Errorf("%w: header type %d", errFrame, t)
 		}
 		value, ok := take(size)
 		if !ok {

@@ -66,7 +66,7 @@ func TestReadFrame(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{":event-type": "hello"}, f.header); diff != "" || string(f.payload) != `{"a":1}` {
 		t.Errorf("%s %q", diff, f.payload)
 	}
-	if _, err = readFrame(r, 1<<20); err != io.EOF {
+	if _, err = readFrame(r, 1<<20); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 }
