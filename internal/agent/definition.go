@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
 	"github.com/witan-run/witan/internal/kit/canon"
 	"github.com/witan-run/witan/internal/kit/fault"
 )

@@ -76,6 +76,7 @@ func (s *Service) Facts(tx event.Tx, runID id.ID) (Facts, error) {
 		case event.AgentResponse:
 			out.Answer = &v
 			out.Says = Sentences(v.Text, v.Bindings)
+		default: // the other records add nothing to the facts
 		}
 	}
 	out.Why = event.Join(labels...)

@@ -90,6 +90,7 @@ func readLog(records []Record) (*progress, error) {
 			p.budget = &r
 		case event.AgentResponse:
 			p.answer = &r
+		default: // a record of another kind moves nothing on
 		}
 	}
 	return p, nil

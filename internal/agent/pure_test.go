@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/id"
-	"pgregory.net/rapid"
 )
 
 var (

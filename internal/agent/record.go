@@ -31,6 +31,7 @@ func (r Record) sum() ([32]byte, error) {
 	case event.LLMResponse:
 		v.Response = nil
 		p = v
+	default: // the others hold no long text
 	}
 	content, err := canon.JSON(p)
 	if err != nil {

@@ -132,8 +132,8 @@ func (s *Service) again(run Run, r llm.Reply) (time.Duration, bool) {
 		d = min(f.RetryAfter, time.Hour)
 	}
 	// Up to a quarter more, from the run's id: many runs do not come back at once.
-	spread := time.Duration(run.ID[15])<<8 | time.Duration(run.ID[14])
-	return d + d/4*spread/65536, true
+	spread := int64(run.ID[15])<<8 | int64(run.ID[14])
+	return d + time.Duration(int64(d/4)*spread/65536), true
 }
 
 // delay gives the run back until due; the wait is an event that people can see.

@@ -84,9 +84,6 @@ func (d *Dispatcher) risk(text string) int32 {
 	return min(out, micro)
 }
 
-// houseLabel is what dispatch says by itself.
-func houseLabel() event.Label { return event.NewLabel(event.House, event.AccountWide()) }
-
 // said is a person's decision.
 func said() event.Label { return event.NewLabel(event.Person, event.AccountWide()) }
 

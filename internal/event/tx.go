@@ -100,7 +100,7 @@ func NewCollector(account id.ID, ids *id.Source, c clock.Clock, writable bool) *
 	return &Collector{account: account, ids: ids, clock: c, now: c.Now(), writable: writable}
 }
 
-func (c *Collector) collector() *Collector { return c }
+func (c *Collector) collector() *Collector { return c } //nolint:unused // seals Tx: only what embeds a Collector is one
 
 // Account implements Tx.
 func (c *Collector) Account() id.ID { return c.account }

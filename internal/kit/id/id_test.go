@@ -62,7 +62,7 @@ func TestDeriveIsAFunctionOfItsParts(t *testing.T) {
 	if Derive(at, []byte("ab"), []byte("c")) == Derive(at, []byte("a"), []byte("bc")) {
 		t.Fatal("parts run together")
 	}
-	if Derive(at, []byte("a")) != Derive(at, []byte("a")) {
+	if once, again := Derive(at, []byte("a")), Derive(at, []byte("a")); once != again {
 		t.Fatal("not deterministic")
 	}
 }
