@@ -42,7 +42,6 @@ func TestWithoutTheDispatchingCommitEffectsDouble(t *testing.T) {
 	for n := range 6 {
 		plans = append(plans, killer.AtStep("effect.replied", 3+4*n), killer.AtStep("effect.confirmed.before_commit", 2+3*n))
 	}
-	doubled := 0
 	h := newHouse(t, "sqlite", "")
 	h.binary = bin
 	p := h.start()
@@ -57,14 +56,15 @@ func TestWithoutTheDispatchingCommitEffectsDouble(t *testing.T) {
 		if _, err := k.Live(t.Context(), plan, nil); err != nil {
 			t.Fatalf("%v: %v\n%s", plan, err, h.log.tail())
 		}
-		if doubled = len(h.world.World.Doubled()); doubled > 0 {
+		if len(h.world.World.Doubled()) > 0 {
 			break
 		}
 	}
 	last := h.start()
 	_ = l.finish(t.Context(), patience)
 	h.stop(last)
-	if doubled = len(h.world.World.Doubled()); doubled == 0 {
+	doubled := len(h.world.World.Doubled())
+	if doubled == 0 {
 		t.Fatal("effects without their dispatching commit passed the torture")
 	}
 	t.Logf("%d effects were done twice after %d kills", doubled, k.Deaths.Total())
