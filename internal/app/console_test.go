@@ -184,7 +184,7 @@ func hidden(t *testing.T, body, name string) string {
 	return html.UnescapeString(m[1])
 }
 
-func newConsoleWorld(t *testing.T) *consoleWorld {
+func newConsoleWorld(t *testing.T, change ...func(*Config)) *consoleWorld {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "script.yaml"), []byte(consoleScript), 0o600); err != nil {
@@ -212,6 +212,9 @@ autonomy: 75
 	c.Models.Providers = map[string]Provider{"s": {Kind: "script", Script: filepath.Join(dir, "script.yaml")}}
 	c.Models.Roles = map[string][]string{"default": {"s/one"}}
 	c.Channels.HTTP = map[string]HTTPChannel{"erp": {Trust: "low"}}
+	for _, f := range change {
+		f(&c)
+	}
 	w.app, err = New(context.Background(), c, Deps{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Agents: []agent.Source{src},
 		Skills: []skill.Registration{w.write.registration(t, "thing.write", "medium", "write", "idempotent", "house"),
 			w.danger.registration(t, "thing.danger", "high", "delete", "idempotent", "house"),
@@ -328,7 +331,7 @@ func TestConsoleDecidesByPlainForms(t *testing.T) {
 	}
 	w.see(w.answer(item, path, "answer", "deny", "reason", "Wrong target", "text", "not that one"))
 	w.reads(path, "Owner denied it")
-	if again := w.answer(item, path, "answer", "allow"); again.status != http.StatusConflict || !strings.Contains(text(again.body), "Not answered") {
+	if again := w.answer(item, path, "answer", "allow"); again.status != http.StatusConflict || !strings.Contains(text(again.body), "answered already") {
 		t.Errorf("a second answer: %d %s", again.status, text(again.body))
 	}
 
@@ -639,4 +642,78 @@ func TestConsoleRefusesWhatOtherSitesSend(t *testing.T) {
 			t.Errorf("wrong password %d: %s", i, text(p.body))
 		}
 	}
+}
+
+func TestConsoleTakesAFormOnceAndCancels(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t)
+	w.claim()
+	key := hidden(t, w.get("/chat?new=1").body, "key")
+	first := w.see(w.post("/chat", "key", key, "text", "medium twice", "agent", "coordinator"))
+	if again := w.see(w.post("/chat", "key", key, "text", "medium twice", "agent", "coordinator")); again != first {
+		t.Errorf("the same form twice: %s and %s", first, again)
+	}
+	if other := w.see(w.post("/chat", "key", key, "text", "medium other", "agent", "coordinator")); other == first {
+		t.Error("other words in a form of the same key are the same message")
+	}
+	if p := w.post("/chat", "key", key, "text", "  "); p.status < 400 || !strings.Contains(text(p.body), "Write something first") {
+		t.Errorf("no words: %d", p.status)
+	}
+	w.reads(first, "waits for you")
+	run := regexp.MustCompile(`formaction="(/runs/[0-9a-z]{26}/cancel)"`).FindStringSubmatch(w.get(first).body)
+	if run == nil {
+		t.Fatal("a run that goes cannot be cancelled")
+	}
+	w.see(w.post(run[1]))
+	w.reads(first, "cancelled")
+	if p := w.get("/inbox"); strings.Contains(text(p.body), "to twice") {
+		t.Error("the call of a cancelled run still asks")
+	}
+	if p := w.post(strings.Replace(first, "/chat/", "/chat/0", 1)[:len(first)]+"/messages", "key", "k", "text", "x"); p.status != http.StatusNotFound {
+		t.Errorf("a thread that is none: %d", p.status)
+	}
+}
+
+func TestConsoleWithoutAModelReadsCommandsBack(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t, func(c *Config) { c.Models = Models{} })
+	w.claim()
+	p := w.get("/chat?new=1&text=" + url.QueryEscape("remember the milk"))
+	for _, want := range []string{"No model is set", "Reads as: remember, “the milk”", "recall WORDS", "Add a model", "No model: plain commands only"} {
+		if !strings.Contains(text(p.body), want) {
+			t.Errorf("the page does not say %q: %s", want, text(p.body))
+		}
+	}
+	if p := w.get("/chat?new=1&text=gibberish"); strings.Contains(text(p.body), "Reads as") {
+		t.Error("a sentence that cannot be read is read")
+	}
+}
+
+func TestConsoleShowsWhatARestoreHeld(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t)
+	w.claim()
+	item, path := w.ask("medium thing")
+	w.see(w.post("/halt"))
+	w.see(w.answer(item, path, "answer", "allow"))
+	w.reads(path, "Allowed, held by Halt")
+	p := w.app.parts
+	if err := p.db.BeginEpoch(context.Background(), p.account, 0, p.origins.audit); err != nil {
+		t.Fatal(err)
+	}
+	w.see(w.post("/resume"))
+	w.reads("/inbox?kind=failure", "Was going to happen")
+	box := w.get("/inbox?kind=failure")
+	for _, want := range []string{"Restored.", "held back", "kept back after a restore", "Try again"} {
+		if !strings.Contains(text(box.body), want) {
+			t.Errorf("the page does not say %q: %s", want, text(box.body))
+		}
+	}
+	settle := regexp.MustCompile(`action="(/effects/[0-9a-z]{26}/settle)"`).FindStringSubmatch(box.body)
+	if settle == nil {
+		t.Fatal("it cannot be settled")
+	}
+	w.see(w.post(settle[1], "version", hidden(t, box.body, "version"), "outcome", "retry"))
+	w.until("the effect to run", func() bool { return w.write.n.Load() == 1 })
+	w.reads("/inbox", "Nothing needs you")
 }

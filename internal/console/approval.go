@@ -41,8 +41,10 @@ func (x *item) approvalCard(a policy.Approval, v *ui.InboxView) error {
 	}
 	card.Next = x.next(a.ID)
 	card.Error = x.press.err
-	if s := x.press.stale; s != nil {
+	if s := x.press.stale; s != nil && card.State == ui.StateOpen {
 		card.Stale = x.stale(s, a)
+	} else if s != nil {
+		card.Error = "Your press changed nothing: it was answered already, or has expired."
 	}
 	v.Approval = &card
 	if v.Index == 0 && x.query.Get("kind") == "" {
@@ -450,9 +452,6 @@ func (x *item) stale(s *staleness, a policy.Approval) *ui.Stale {
 		if p, ok := e.Payload.(event.ApprovalAnswered); ok && p.ApprovalID == a.ID && p.Answer == string(policy.AnswerEdit) {
 			out.Why = ui.Fact{Text: x.people.person(p.PersonID).Name + " edited the call at " + x.at(e.RecordedAt, x.now) + ".", Ref: ref(e)}
 		}
-	}
-	if out.Why.Text == "" {
-		out.Why = ui.Fact{Text: "It was answered meanwhile.", Ref: ui.Ref{}}
 	}
 	if len(a.Original) > 0 {
 		out.Diff = callDiff(a.Original, a.Request.Arguments)

@@ -150,7 +150,7 @@ func (c *Console) restoreBanner(r *reader) (ui.Banner, bool, error) {
 	b := ui.Banner{Kind: ui.BannerRestored, Door: ui.Link{Text: "Look at what is held", Href: "/inbox?kind=failure"}}
 	for _, e := range recent {
 		if v, ok := e.Payload.(event.EpochStarted); ok {
-			b.Text = "The record was kept to event " + grouped(v.FromSeq) + ". " + plural(v.Held, "act waits", "acts wait") + " for a person."
+			b.Text = "The record was kept to event " + grouped(v.FromSeq) + ". " + plural(v.Held, "piece of work was", "pieces of work were") + " held back."
 			b.Ref = ref(e)
 			break
 		}

@@ -432,6 +432,11 @@ func gallery() []sample {
 			}))
 		}, "inbox-held"),
 		c(func(h Head) templ.Component {
+			return Inbox(inbox(h, 1, func(v *InboxView) {
+				v.Parked = &Parked{ID: "p", Key: "PK-1", Subscriber: "dispatch.inbound", Kind: "unavailable", Error: "the contacts cannot be read", Tries: "2", Fact: fact("It failed at inbound.message.", "48,230"), CanDecide: true, Journal: "/journal/1-48230"}
+			}))
+		}, "inbox-parked"),
+		c(func(h Head) templ.Component {
 			v := InboxView{Shell: shellOf(h, PlaceInbox, "Inbox"), Quiet: &Quiet{
 				Now:         fact("5 tasks run. Next schedule at 12:00.", "48,240"),
 				Unasked:     []QuietLine{{Status: StatusAllowed, Fact: fact("412 calls ran by rule", "48,239"), Text: "0 refused afterwards", Right: "rules 2, 3, 18"}, {Icon: "key-round", Fact: fact("9 calls ran by grant", "48,200"), Text: "g-12 has 11 uses left", Right: "today 18:00"}, {Status: StatusDenied, Fact: fact("3 calls were refused", "48,100"), Text: "2 by rule 11, 1 by rule 9", Right: "none retried"}},
@@ -478,6 +483,14 @@ func gallery() []sample {
 			h.Title = "Sign in"
 			return SignIn(SignInView{Head: h, Address: "http://10.0.0.7:7420", Passkey: PasskeyPlace{Why: "A passkey needs a name and https; this address has neither.", Better: "http://localhost:7420"}, Error: "That pair is wrong. 4 tries are left.", ResetCommand: "witan people reset-link NAME"})
 		}, "signin-ip"),
+		c(func(h Head) templ.Component {
+			h.Title = "Set a password"
+			return Reset(ResetView{Head: h, Address: "http://localhost:7420", Code: "abcd", Name: "Mira Kovač", SignInName: "mira", EndsIn: "58 min", MinPassword: 10, Errors: map[string]string{"password": "Too short."}})
+		}, "reset"),
+		c(func(h Head) templ.Component {
+			h.Title = "Set a password"
+			return Reset(ResetView{Head: h, Address: "http://localhost:7420", Gone: true})
+		}, "reset-gone"),
 		c(func(h Head) templ.Component {
 			s := shellOf(h, PlaceInbox, "Not found")
 			return Error(ErrorView{Shell: s, Status: 404, What: "AP-999 is not here.", DidNot: "nothing was changed.", Fix: "It may belong to another account, or the number is mistyped.", Trace: "7f1c20", Ref: ev("48,191"), Back: Link{Text: "Back to Inbox", Href: "/inbox"}})
