@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -86,7 +87,7 @@ func (r *Router) account(ctx context.Context, a id.ID) (more bool, err error) {
 		return true, nil
 	}
 	// One of them fails: alone, each shows whether it is the one.
-	failed := map[Deferred]bool{}
+	failed, progress := map[Deferred]bool{}, false
 	for _, d := range rows {
 		k := Deferred{Subscriber: d.Subscriber, Stream: d.Stream}
 		if failed[k] {
@@ -94,14 +95,26 @@ func (r *Router) account(ctx context.Context, a id.ID) (more bool, err error) {
 		}
 		cause := r.run(ctx, a, []Deferred{d})
 		if cause == nil {
+			progress = true
 			continue
 		}
 		failed[k] = true
+		if transient(cause) {
+			// A database that is full or away says nothing against the reaction:
+			// counting it would park every stream that is tried meanwhile.
+			r.log.WarnContext(ctx, "a reaction waits for the store", slog.String("subscriber", d.Subscriber), slog.Int64("seq", d.Seq), slog.Any("error", cause))
+			continue
+		}
 		if err := r.fail(ctx, a, d, cause); err != nil {
 			return false, err
 		}
 	}
-	return len(failed) < len(rows), nil
+	return progress, nil
+}
+
+// transient reports whether an error may be gone at the next look.
+func transient(err error) bool {
+	return fault.Is(err, fault.Unavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // run reacts to rows in one transaction.

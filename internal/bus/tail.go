@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/id"
@@ -59,6 +60,13 @@ func (t *Tails) Follow(ctx context.Context, account id.ID, after Tip, f func(Bat
 		return err
 	}
 	defer t.leave(account, fd, r)
+	if after.Epoch == tip.Epoch && after.Seq > tip.Seq {
+		// The shared read may be behind what this reader has seen already: only
+		// the journal knows whether its position is one that never was.
+		if tip, err = t.head(ctx, account); err != nil {
+			return err
+		}
+	}
 	if after.Epoch != tip.Epoch || after.Seq > tip.Seq {
 		if after.Epoch != 0 {
 			if err := f(Batch{Epoch: tip.Epoch, Reset: true}); err != nil {
@@ -77,7 +85,7 @@ func (t *Tails) Follow(ctx context.Context, account id.ID, after Tip, f func(Bat
 			return ctx.Err()
 		case ms, ok := <-r.c:
 			if !ok {
-				return nil // the store closed
+				return nil // the store closed, or a new epoch began
 			}
 			if t.wasLost(r) || ms[0].Seq > at+1 { // slow, or behind: read the gap
 				if at, err = t.catchUp(ctx, account, tip.Epoch, at, f); err != nil {
@@ -121,17 +129,21 @@ func (t *Tails) read(ctx context.Context, account id.ID, after int64) (ms []Mark
 	return ms, err
 }
 
+func (t *Tails) head(ctx context.Context, account id.ID) (tip Tip, err error) {
+	err = t.engine.View(ctx, account, func(tx event.Tx) (err error) {
+		tip, _, err = t.engine.HeadOf(tx)
+		return err
+	})
+	return tip, err
+}
+
 func (t *Tails) join(ctx context.Context, account id.ID, r *reader) (*feed, Tip, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fd := t.feeds[account]
 	if fd == nil {
 		w := t.engine.Watch(account) // before the tip is read, so that no wake-up is missed
-		var tip Tip
-		err := t.engine.View(ctx, account, func(tx event.Tx) (err error) {
-			tip, _, err = t.engine.HeadOf(tx)
-			return err
-		})
+		tip, err := t.head(ctx, account)
 		if err != nil {
 			w.Stop()
 			return nil, Tip{}, err
@@ -155,27 +167,39 @@ func (t *Tails) leave(account id.ID, fd *feed, r *reader) {
 	}
 }
 
+// retryRead is how long a failed read for the tails waits: the wake-up that
+// asked for it does not come again.
+const retryRead = 250 * time.Millisecond
+
 // pump reads once per wake-up and hands the marks to all readers.
 func (t *Tails) pump(ctx context.Context, account id.ID, fd *feed, w Watch) {
 	defer w.Stop()
 	at := fd.tip.Seq
+	var retry <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-retry:
 		case _, ok := <-w.Wake():
 			if !ok {
 				t.closeReaders(account, fd)
 				return
 			}
 		}
+		retry = nil
 		for {
-			ms, err := t.read(ctx, account, at)
+			tip, ms, err := t.readOn(ctx, account, at)
 			if err != nil {
 				if ctx.Err() == nil {
 					t.log.WarnContext(ctx, "read for tails", slog.Any("error", err))
 				}
+				retry = time.After(retryRead)
 				break
+			}
+			if tip.Epoch != fd.tip.Epoch {
+				t.closeReaders(account, fd) // they come again, and begin with a reset
+				return
 			}
 			if len(ms) == 0 {
 				break
@@ -184,6 +208,18 @@ func (t *Tails) pump(ctx context.Context, account id.ID, fd *feed, w Watch) {
 			t.hand(fd, at, ms)
 		}
 	}
+}
+
+// readOn reads the marks after a seq together with the tip that they belong to.
+func (t *Tails) readOn(ctx context.Context, account id.ID, after int64) (tip Tip, ms []Mark, err error) {
+	err = t.engine.View(ctx, account, func(tx event.Tx) (err error) {
+		if tip, _, err = t.engine.HeadOf(tx); err != nil || tip.Seq <= after {
+			return err
+		}
+		ms, err = t.engine.MarksAfter(tx, after, tailPage)
+		return err
+	})
+	return tip, ms, err
 }
 
 func (t *Tails) hand(fd *feed, at int64, ms []Mark) {
@@ -213,7 +249,9 @@ func (t *Tails) wasLost(r *reader) bool {
 func (t *Tails) closeReaders(account id.ID, fd *feed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.feeds, account)
+	if t.feeds[account] == fd {
+		delete(t.feeds, account)
+	}
 	for r := range fd.readers {
 		close(r.c)
 	}

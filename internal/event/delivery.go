@@ -55,3 +55,6 @@ const (
 	WorkDelivery WorkKind = "delivery"
 	WorkCall     WorkKind = "llm_call"
 )
+
+// WorkKinds lists every kind: what a scan for left-over work looks for.
+func WorkKinds() []WorkKind { return []WorkKind{WorkRun, WorkEffect, WorkDelivery, WorkCall} }

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,8 +53,10 @@ func (db *DB) Backup(ctx context.Context, dir string, extra map[string]string) (
 		return m, fault.New(fault.Unavailable, "make the backup folder: %w", err).On("to")
 	}
 	m = BackupManifest{Format: backupFormat, Engine: db.dialect.String(), At: db.clock.Now(), Files: map[string]string{}}
-	if err := db.keyring.Export(filepath.Join(dir, keyringFile)); err != nil {
-		return m, fault.Wrap(fault.Unavailable, err, "copy the keyring")
+	// The tips before the database and the keyring after it: the copy then holds
+	// every event that the manifest names, and every key that the copy needs.
+	if m.Heads, err = db.heads(ctx); err != nil {
+		return m, err
 	}
 	if db.lite != nil {
 		err = db.lite.backup(ctx, filepath.Join(dir, dbFile))
@@ -62,13 +66,13 @@ func (db *DB) Backup(ctx context.Context, dir string, extra map[string]string) (
 	if err != nil {
 		return m, fault.Wrap(fault.Unavailable, err, "copy the database")
 	}
+	if err := db.keyring.Export(filepath.Join(dir, keyringFile)); err != nil {
+		return m, fault.Wrap(fault.Unavailable, err, "copy the keyring")
+	}
 	for name, from := range extra {
 		if err := copyTree(ctx, from, filepath.Join(dir, name)); err != nil {
 			return m, fault.Wrap(fault.Unavailable, err, "copy "+name)
 		}
-	}
-	if m.Heads, err = db.heads(ctx); err != nil {
-		return m, err
 	}
 	return m, db.sealManifest(dir, &m)
 }
@@ -137,7 +141,20 @@ func writeDurably(path string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(path+".tmp", path)
+	if err = os.Rename(path+".tmp", path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // only read
+	return d.Sync()
 }
 
 func fileDigest(path string) (string, error) {
@@ -153,13 +170,17 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// copyTree copies regular files; anything else (a link, a device) is refused,
-// because a restore would follow it.
+// copyTree copies regular files; anything else (a link, a device) is left out,
+// because a restore would follow it. So is a file that goes meanwhile: what is
+// being written under a temporary name belongs to no event yet.
 func copyTree(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); os.IsNotExist(err) {
 		return nil
 	}
 	return filepath.WalkDir(from, func(p string, d os.DirEntry, err error) error {
+		if p != from && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -174,17 +195,28 @@ func copyTree(ctx context.Context, from, to string) error {
 		case !d.Type().IsRegular():
 			return nil
 		}
-		return copyFile(p, dst)
+		if err := copyFile(p, dst); err != nil && !errors.Is(err, errVanished) {
+			return err
+		}
+		return nil
 	})
 }
 
+var errVanished = errors.New("the file is gone")
+
+// copyFile copies a file durably under a temporary name and renames it: a copy
+// that was cut off is never taken for the file, and a second try replaces it.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errVanished
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	tmp := to + ".tmp"
+	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -194,7 +226,14 @@ func copyFile(from, to string) error {
 	if cerr := out.Close(); err == nil {
 		err = cerr
 	}
-	return err
+	if err == nil {
+		err = os.Rename(tmp, to)
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+		return err
+	}
+	return syncDir(filepath.Dir(to))
 }
 
 // backup copies the file page by page from one read snapshot; the lane goes on.

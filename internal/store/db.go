@@ -61,6 +61,7 @@ type DB struct {
 	voids    *voids
 	hub      *hub
 	commits  atomic.Int64
+	skew     atomic.Int64 // how far the database's clock is before ours, in ns, at the last heartbeat
 	workHook atomic.Pointer[func([]event.Lease)]
 
 	stop context.CancelFunc
@@ -178,6 +179,19 @@ func (db *DB) do(ctx context.Context, account id.ID, f func(event.Tx) error, bul
 		return db.lite.lane.do(ctx, account, f, bulk)
 	}
 	return db.pg.do(ctx, db, account, f)
+}
+
+// doAlone is Do for what changes keys or the epoch. In the lane it shares its
+// transaction with nobody: one append phase seals the events of a whole batch,
+// so what was said before an erasure would be sealed after it.
+func (db *DB) doAlone(ctx context.Context, account id.ID, f func(event.Tx) error) error {
+	if db.lite == nil {
+		return db.do(ctx, account, f, true)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return db.lite.lane.queue(&job{ctx: ctx, account: account, f: f, alone: true, done: make(chan error, 1)}, true)
 }
 
 // View implements event.Journal.

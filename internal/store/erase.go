@@ -23,7 +23,7 @@ func (db *DB) Erase(ctx context.Context, account, subject id.ID, by string, o ev
 	if err := db.keyring.MarkErased(subject); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "note the erasure in the keyring")
 	}
-	err := db.DoBulk(ctx, account, func(t event.Tx) error {
+	err := db.doAlone(ctx, account, func(t event.Tx) error {
 		rows, err := purge(t, subject)
 		if err != nil {
 			return err
@@ -40,8 +40,13 @@ func (db *DB) Erase(ctx context.Context, account, subject id.ID, by string, o ev
 }
 
 // purge removes a subject's key and rows. The key epoch rises with it, so that
-// no node goes on sealing with a cached key.
+// no node goes on sealing with a cached key. It rises first: that takes the head
+// row, so whoever is about to commit something of the subject on PostgreSQL is
+// through with it before the rows are deleted, or comes after all of this.
 func purge(t event.Tx, subject id.ID) (rows int64, err error) {
+	if _, err := auditSQL.Exec(t, "bump_keys", t.Account()); err != nil {
+		return 0, err
+	}
 	if _, err := keySQL.Exec(t, "del_key", t.Account(), subject); err != nil {
 		return 0, err
 	}
@@ -61,9 +66,6 @@ func purge(t event.Tx, subject id.ID) (rows int64, err error) {
 		}
 		rows += n
 	}
-	if _, err := auditSQL.Exec(t, "bump_keys", t.Account()); err != nil {
-		return rows, err
-	}
 	x.db.keys.dropAccount(t.Account()) // a member behind this one must not seal with it
 	x.db.headChanged(t)
 	return rows, nil
@@ -73,7 +75,7 @@ func purge(t event.Tx, subject id.ID) (rows int64, err error) {
 // database may hold keys and rows from before an erasure.
 func (db *DB) reapplyErasures(ctx context.Context, account id.ID) error {
 	for _, s := range db.keyring.Erased() {
-		if err := db.DoBulk(ctx, account, func(t event.Tx) error {
+		if err := db.doAlone(ctx, account, func(t event.Tx) error {
 			_, err := purge(t, id.ID(s))
 			return err
 		}); err != nil {
@@ -83,8 +85,10 @@ func (db *DB) reapplyErasures(ctx context.Context, account id.ID) error {
 	return nil
 }
 
-// headChanged makes the lane read the account's head row again.
+// headChanged makes the lane read the account's head row again, in this
+// transaction and after it.
 func (db *DB) headChanged(t event.Tx) {
+	mustTx(t).rehead = true
 	if db.lite != nil {
 		AfterCommit(t, func() { db.lite.lane.keysChanged(t.Account()) })
 	}

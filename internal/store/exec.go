@@ -6,9 +6,11 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/witan-run/witan/internal/kit/failpoint"
+	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
@@ -184,17 +186,37 @@ func (e *pgExec) end(ctx context.Context, b *pgx.Batch) error {
 	}
 	b.Queue("COMMIT")
 	failpoint.Hit("journal.before_commit")
-	err := e.conn.SendBatch(ctx, b).Close()
-	if err == nil {
-		failpoint.Hit("journal.after_commit")
+	r := e.conn.SendBatch(ctx, b)
+	var tag pgconn.CommandTag
+	var err error
+	for range b.Len() {
+		if tag, err = r.Exec(); err != nil {
+			break
+		}
 	}
-	return err
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	// PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and no error.
+	if tag.String() != "COMMIT" {
+		return fault.New(fault.Internal, "the transaction ended with %s", tag)
+	}
+	failpoint.Hit("journal.after_commit")
+	return nil
 }
 
 // rollback ends a failed transaction; a connection in doubt is thrown away by
 // the pool, which looks at its state.
 func (e *pgExec) rollback(ctx context.Context) {
-	if e.begin == "" {
+	if e.conn != nil && e.begin == "" {
 		_, _ = e.conn.Exec(ctx, "ROLLBACK")
+	}
+}
+
+// release gives the connection back. It may be called again.
+func (e *pgExec) release() {
+	if e.conn != nil {
+		e.conn.Release()
+		e.conn = nil
 	}
 }

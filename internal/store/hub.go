@@ -98,7 +98,7 @@ const notifyChannel = "witan_commits"
 // coalesced on a connection of its own after the commit: inside a write
 // transaction it would serialise every account of the server (experiment F11).
 func (p *pgEngine) listen(ctx context.Context, db *DB) {
-	go p.send(ctx, db) // ends with ctx
+	db.wg.Go(func() { p.send(ctx, db) })
 	for ctx.Err() == nil {
 		if err := p.hear(ctx, db); err != nil && ctx.Err() == nil {
 			db.log.WarnContext(ctx, "listening for commits stopped; the poll goes on", slog.Any("error", err))
@@ -119,11 +119,15 @@ func (p *pgEngine) hear(ctx context.Context, db *DB) error {
 	if _, err := c.Exec(ctx, "LISTEN "+notifyChannel); err != nil {
 		return err
 	}
+	self := db.node.String()
 	for {
-		if _, err := c.WaitForNotification(ctx); err != nil {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
 			return err
 		}
-		db.pollHeads(ctx)
+		if n.Payload != self { // our own commits are known already
+			db.pollHeads(ctx)
+		}
 	}
 }
 
@@ -137,7 +141,7 @@ func (p *pgEngine) send(ctx context.Context, db *DB) {
 		p.mu.Lock()
 		clear(p.dirty)
 		p.mu.Unlock()
-		if _, err := p.pool.Exec(ctx, "SELECT pg_notify('"+notifyChannel+"', '')"); err != nil && ctx.Err() == nil {
+		if _, err := p.pool.Exec(ctx, "SELECT pg_notify('"+notifyChannel+"', $1)", db.node.String()); err != nil && ctx.Err() == nil {
 			db.log.WarnContext(ctx, "notify other nodes", slog.Any("error", err))
 		}
 		select { // at most one every 2 ms

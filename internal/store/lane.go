@@ -24,6 +24,7 @@ type job struct {
 	account id.ID
 	f       func(event.Tx) error
 	skip    map[voidKey]bool // reactions left to the router on the next run
+	alone   bool             // shares its transaction with nobody: it changes keys or epochs
 	done    chan error       // buffered; the lane sends once
 }
 
@@ -41,6 +42,8 @@ type lane struct {
 	mu     sync.Mutex
 	queues [2]fair // interactive, bulk; guarded by mu
 	closed bool    // guarded by mu
+	turns  int     // interactive jobs taken since the last bulk one; guarded by mu
+	put    *job    // taken from a queue, but not for this batch; only the lane's goroutine
 	wake   chan struct{}
 
 	heads  map[id.ID]*head // tips as committed; only the lane's goroutine
@@ -52,7 +55,10 @@ func newLane(db *DB, eng *sqliteEngine) *lane {
 }
 
 func (l *lane) do(ctx context.Context, account id.ID, f func(event.Tx) error, bulk bool) error {
-	j := &job{ctx: ctx, account: account, f: f, done: make(chan error, 1)}
+	return l.queue(&job{ctx: ctx, account: account, f: f, done: make(chan error, 1)}, bulk)
+}
+
+func (l *lane) queue(j *job, bulk bool) error {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -71,13 +77,31 @@ func (l *lane) do(ctx context.Context, account id.ID, f func(event.Tx) error, bu
 	return <-j.done // the lane always answers; a cancelled caller is answered at its turn
 }
 
+// patience is how many interactive jobs may pass a waiting bulk one: erasures
+// and the router must come to an end also under a load that never does.
+const patience = 4 * batchMembers
+
 func (l *lane) next() *job {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if j := l.queues[0].pop(); j != nil {
+	if j := l.put; j != nil {
+		l.put = nil
 		return j
 	}
-	return l.queues[1].pop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, second := &l.queues[0], &l.queues[1]
+	if l.turns >= patience {
+		first, second = second, first
+	}
+	j := first.pop()
+	if j == nil {
+		first, j = second, second.pop()
+	}
+	if first == &l.queues[1] {
+		l.turns = 0
+	} else {
+		l.turns++
+	}
+	return j
 }
 
 // run is the lane's goroutine.
@@ -116,6 +140,10 @@ type member struct {
 
 // batch runs first and whoever waits behind it in one transaction.
 func (l *lane) batch(first *job) {
+	if first.alone {
+		l.single(first, nil)
+		return
+	}
 	watch := clock.StartStopwatch()
 	ex, err := l.eng.begin()
 	if err != nil {
@@ -142,7 +170,9 @@ func (l *lane) batch(first *job) {
 		if len(ms) >= batchMembers || watch.Elapsed() > batchTime {
 			break
 		}
-		j = l.next()
+		if j = l.next(); j != nil && j.alone {
+			l.put, j = j, nil
+		}
 	}
 	if !anyWrite(ms) { // refusals and looks only: nothing to make durable
 		if err := l.eng.rollback(); err != nil {
@@ -230,7 +260,7 @@ func (l *lane) appendAll(ms []*member) (map[id.ID]*head, error) {
 
 // head returns a copy of the account's tip, reading it the first time.
 func (l *lane) head(x *tx) (*head, error) {
-	if h := l.heads[x.Account()]; h != nil {
+	if h := l.heads[x.Account()]; h != nil && !x.rehead {
 		c := *h
 		return &c, nil
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
@@ -34,18 +36,17 @@ func (db *DB) dbNow(ctx context.Context, ex executor) (time.Time, error) {
 // No event ever has it.
 func system() id.ID { return id.ID{0: 1, 6: 0x70, 8: 0x80} }
 
-var nodeSQL = MustQueries(`
+var nodeSQL = MustQueries(strings.NewReplacer("READY", readyText(), "KINDS", "'"+strings.Join(workKinds(), "', '")+"'").Replace(`
 -- name: beat cross-account
 INSERT INTO nodes (id, beat_at) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at
 -- name: forget_nodes cross-account
 DELETE FROM nodes WHERE beat_at < ? AND NOT EXISTS (SELECT 1 FROM work w WHERE w.node_id = nodes.id)
 -- name: ready cross-account
-SELECT w.account_id, w.kind, w.id, w.scope FROM work w
-WHERE w.state = 'ready' AND w.due_at <= ?
-ORDER BY w.due_at LIMIT ?
+READY
 -- name: orphans cross-account
 SELECT w.account_id, w.kind, w.id, w.scope FROM work w
-WHERE w.state = 'leased' AND (w.node_id = ? OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = w.node_id AND n.beat_at >= ?))
+WHERE w.kind IN (KINDS) AND w.state = 'leased' AND (w.node_id = ? OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = w.node_id AND n.beat_at >= ?))
+AND NOT EXISTS (SELECT 1 FROM stops s WHERE s.account_id = w.account_id AND s.scope IN ('account', w.scope))
 ORDER BY w.due_at LIMIT ?
 -- name: due cross-account
 SELECT account_id, kind, key, due_at FROM timers WHERE held = 0 AND due_at <= ? ORDER BY due_at LIMIT ?
@@ -53,7 +54,32 @@ SELECT account_id, kind, key, due_at FROM timers WHERE held = 0 AND due_at <= ? 
 SELECT COALESCE(MIN(due_at), 0) FROM timers WHERE held = 0
 -- name: deferred_accounts cross-account
 SELECT DISTINCT account_id FROM deferred WHERE parked = 0
-`)
+`))
+
+func workKinds() (out []string) {
+	for _, k := range event.WorkKinds() {
+		out = append(out, string(k))
+	}
+	return out
+}
+
+// readyText lists each kind's oldest due rows by itself, so that a long line of
+// one kind cannot hide the others. What is halted is left out: it would stand
+// first for as long as the halt lasts.
+func readyText() string {
+	var b strings.Builder
+	for i, k := range workKinds() {
+		if i > 0 {
+			b.WriteString("UNION ALL ")
+		}
+		fmt.Fprintf(&b, `SELECT * FROM (SELECT w.account_id, w.kind, w.id, w.scope FROM work w
+WHERE w.kind = '%s' AND w.state = 'ready' AND w.due_at <= ? AND NOT EXISTS (
+  SELECT 1 FROM stops s WHERE s.account_id = w.account_id AND s.scope IN ('account', w.scope))
+ORDER BY w.due_at LIMIT ?) r%d
+`, k, i)
+	}
+	return b.String()
+}
 
 // beat writes this node's heartbeat on the database's clock.
 func (db *DB) beat(ctx context.Context) error {
@@ -62,6 +88,7 @@ func (db *DB) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		db.skew.Store(int64(now.Sub(db.clock.Now())))
 		if _, err := nodeSQL.Exec(t, "beat", db.node, clock.Micros(now)); err != nil {
 			return err
 		}
@@ -70,7 +97,7 @@ func (db *DB) beat(ctx context.Context) error {
 	})
 }
 
-// scanWork lists due work and orphaned leases. On SQLite every other node's
+// scanWork lists due work, up to limit of each kind, and orphaned leases. On SQLite every other node's
 // lease is an orphan at once: the folder's lock proves that the node is gone.
 func (db *DB) scanWork(ctx context.Context, limit int) (out []event.Lease, err error) {
 	err = db.View(ctx, system(), func(t event.Tx) error {
@@ -91,7 +118,11 @@ func (db *DB) scanWork(ctx context.Context, limit int) (out []event.Lease, err e
 		if err := nodeSQL.Each(t, "orphans", []any{db.node, clock.Micros(db.deadline(now)), limit}, add); err != nil {
 			return err
 		}
-		return nodeSQL.Each(t, "ready", []any{clock.Micros(now), limit}, add)
+		var args []any
+		for range event.WorkKinds() {
+			args = append(args, clock.Micros(now), limit)
+		}
+		return nodeSQL.Each(t, "ready", args, add)
 	})
 	return out, err
 }

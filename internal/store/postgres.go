@@ -57,6 +57,11 @@ func (db *DB) openPostgres(ctx context.Context) error {
 	if _, set := cfg.ConnConfig.RuntimeParams["synchronous_commit"]; !set {
 		cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	}
+	// A node that vanishes in mid-transaction must not keep its row locks until
+	// TCP gives up: another takes its work over within 10 s.
+	if _, set := cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"]; !set {
+		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "8000"
+	}
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -154,8 +159,7 @@ func (p *pgEngine) do(ctx context.Context, db *DB, account id.ID, f func(event.T
 	defer p.leave(account, g, true)
 	skip := map[voidKey]bool{}
 	for attempt := 0; ; attempt++ {
-		// From here on the caller cannot break a statement half way.
-		x, h, err := p.once(context.WithoutCancel(ctx), db, account, f, skip)
+		x, h, err := p.once(ctx, db, account, f, skip)
 		if err == nil {
 			db.commits.Add(1)
 			db.keepKeys(x)
@@ -200,12 +204,13 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 	if err != nil {
 		return nil, h, err
 	}
-	defer c.Release()
+	ctx = context.WithoutCancel(ctx) // from here on the caller cannot break a statement half way
 	ex := &pgExec{conn: c, begin: "BEGIN"}
 	defer func() {
 		if err != nil {
 			ex.rollback(ctx)
 		}
+		ex.release()
 	}()
 	x = db.newTx(ctx, account, ex, true)
 	x.tries = skip
@@ -228,8 +233,11 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 		}
 		x.appendPostgres(&b, &h)
 	}
-	if err = ex.end(ctx, &b); err != nil && pgCode(err) == "" && x.landedPostgres(ctx, p) {
-		err = nil // the answer was lost, the commit was not
+	if err = ex.end(ctx, &b); err != nil && c.Conn().IsClosed() {
+		ex.release() // many may ask at once: none may keep a dead connection's place in the pool meanwhile
+		if x.landedPostgres(ctx, p) {
+			err = nil // the answer was lost, the commit was not
+		}
 	}
 	return x, h, err
 }
@@ -270,7 +278,8 @@ func (x *tx) appendPostgres(b *pgx.Batch, h *head) {
 }
 
 // landedPostgres asks, on a new connection, whether a commit whose answer was
-// lost is durable: its last event is there or not.
+// lost is durable: its last event is there or not. The server may still be at
+// it, so the head row comes first: it is free once that transaction has ended.
 func (x *tx) landedPostgres(ctx context.Context, p *pgEngine) bool {
 	evs := x.Events()
 	if len(evs) == 0 {
@@ -281,7 +290,10 @@ func (x *tx) landedPostgres(ctx context.Context, p *pgEngine) bool {
 	last := evs[len(evs)-1]
 	for range 5 {
 		var n int
-		err := p.pool.QueryRow(ctx, "SELECT count(*) FROM events WHERE account_id = $1 AND id = $2", last.Account[:], last.ID[:]).Scan(&n)
+		_, err := p.pool.Exec(ctx, "SELECT seq FROM journal_heads WHERE account_id = $1 FOR SHARE", last.Account[:])
+		if err == nil {
+			err = p.pool.QueryRow(ctx, "SELECT count(*) FROM events WHERE account_id = $1 AND id = $2", last.Account[:], last.ID[:]).Scan(&n)
+		}
 		if err == nil {
 			return n == 1
 		}

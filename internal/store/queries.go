@@ -161,7 +161,7 @@ func (q *Queries) Row(t event.Tx, name string, args []any, dest ...any) error {
 	}
 	defer r.Close()
 	if !r.Next() {
-		if err := r.Err(); err != nil {
+		if err := x.note(r.Err()); err != nil { // PostgreSQL's errors come with the rows
 			return x.classify(err, name)
 		}
 		return fault.New(fault.NotFound, "%s: no such row", name)
@@ -173,7 +173,7 @@ func (q *Queries) Row(t event.Tx, name string, args []any, dest ...any) error {
 	for r.Next() {
 	}
 	r.Close()
-	return x.classify(r.Err(), name)
+	return x.classify(x.note(r.Err()), name)
 }
 
 // Each runs a query and calls f for every row. f must not use the transaction
@@ -191,7 +191,7 @@ func (q *Queries) Each(t event.Tx, name string, args []any, f func(scan func(des
 			return err
 		}
 	}
-	return x.classify(r.Err(), name)
+	return x.classify(x.note(r.Err()), name)
 }
 
 // EngineQueries lists the engine's own named SQL, for the test that prepares it.

@@ -111,7 +111,7 @@ func (db *DB) BeginEpoch(ctx context.Context, account id.ID, backupAt int64, o e
 	if err := db.reapplyErasures(ctx, account); err != nil {
 		return err
 	}
-	return db.Do(ctx, account, func(t event.Tx) error {
+	return db.doAlone(ctx, account, func(t event.Tx) error {
 		if _, err := auditSQL.Exec(t, "bump_epoch", account); err != nil {
 			return err
 		}

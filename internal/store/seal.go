@@ -73,7 +73,7 @@ func keyAAD(account, subject id.ID) []byte {
 // is the account's key epoch as read with the head row.
 func (x *tx) knownKey(subject id.ID, epoch int64) (*dataKey, error) {
 	n := keyName{x.Account(), subject}
-	if k := x.newKeys[subject]; k != nil {
+	if k := x.newKeys[subject]; k != nil && k.epoch == epoch {
 		return k, nil
 	}
 	if k := x.db.keys.get(n); k != nil && (k.epoch == epoch || x.db.lite != nil) { // one process drops its own keys
@@ -89,7 +89,10 @@ func (x *tx) knownKey(subject id.ID, epoch int64) (*dataKey, error) {
 		return nil, fault.New(fault.Corrupt, "open the data key of subject %s: %w", subject, err)
 	}
 	k := &dataKey{d, epoch, clock.FromMicros(made)}
-	x.db.keys.put(n, k)
+	x.hold(subject, k)
+	if !x.Writable() { // a snapshot holds committed rows only
+		x.db.keys.put(n, k)
+	}
 	return k, nil
 }
 
@@ -118,11 +121,20 @@ func (x *tx) sealingKey(subject id.ID, h *head) (*dataKey, error) {
 	if added == 0 { // another transaction was first
 		return x.knownKey(subject, h.keyEpoch)
 	}
+	k = &dataKey{d, h.keyEpoch, made}
+	x.hold(subject, k)
+	return k, nil
+}
+
+// hold keeps a key for this transaction. A writing one may have read the row of
+// a key that is not committed yet, its own or that of a member before it in the
+// lane: were it cached at once, a batch that is rolled back would leave a key
+// behind that is in no row, and what is sealed with it could never be opened.
+func (x *tx) hold(subject id.ID, k *dataKey) {
 	if x.newKeys == nil {
 		x.newKeys = map[id.ID]*dataKey{}
 	}
-	x.newKeys[subject] = &dataKey{d, h.keyEpoch, made}
-	return x.newKeys[subject], nil
+	x.newKeys[subject] = k
 }
 
 // sealBody seals e's encoded body under its subject's key.

@@ -190,12 +190,21 @@ func (db *DB) Cut(ctx context.Context, account id.ID, c CutOptions, o event.Orig
 	if err != nil {
 		return "", fault.New(fault.Unavailable, "make the archive: %w", err).On("to")
 	}
+	path, tried := file, false // tried to cut: from then on the archive may be the only copy
+	defer func() {
+		if err != nil && !tried { // it would stand in the way of the next try, and of VerifyArchive
+			_ = os.Remove(path)
+		}
+	}()
 	_, last, err := db.Export(ctx, account, base.seq+1, c.Upto, false, f)
 	if err == nil {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil {
+		err = syncDir(c.Dir)
 	}
 	if err != nil || last != c.Upto {
 		return "", fault.Wrap(fault.Unavailable, cmpErr(err), "write the archive")
@@ -210,19 +219,33 @@ func (db *DB) Cut(ctx context.Context, account id.ID, c CutOptions, o event.Orig
 	}
 	keys := db.keyring.PublicKeys(secret.PurposeCheckpoint)
 	cp.Key = keys[len(keys)-1]
-	return file, db.DoBulk(ctx, account, func(t event.Tx) error {
-		if _, err := auditSQL.Exec(t, "set_base", account, cp.Seq, hash[:], cp.Key.ID.String(), cp.Signature, clock.Micros(cp.At)); err != nil {
+	tried = true
+	err = db.DoBulk(ctx, account, func(t event.Tx) error {
+		var waiting int64
+		if err := auditSQL.Row(t, "waiting_below", []any{account, cp.Seq}, &waiting); err != nil {
 			return err
+		}
+		if waiting > 0 {
+			return fault.New(fault.Conflict, "%d reactions to events up to %d still wait for the router or a person", waiting, cp.Seq).On("upto")
+		}
+		n, err := auditSQL.Exec(t, "set_base", account, cp.Seq, hash[:], cp.Key.ID.String(), cp.Signature, clock.Micros(cp.At), base.seq)
+		if err != nil {
+			return err
+		}
+		if n == 0 { // the archive was written from another beginning
+			return fault.New(fault.Conflict, "another segment was cut meanwhile").On("upto")
 		}
 		if _, err := auditSQL.Exec(t, "cut", account, cp.Seq, base.seq); err != nil {
 			return err
 		}
-		_, err := t.Emit(o, event.Draft{
+		_, err = t.Emit(o, event.Draft{
 			Payload: event.SegmentCut{FromSeq: base.seq + 1, ToSeq: cp.Seq, Hash: hex.EncodeToString(hash[:]), Archive: filepath.Base(file), By: c.By},
 			Label:   event.NewLabel(event.House, event.AccountWide()), Summary: "A sealed segment left for an archive.",
 		})
 		return err
 	})
+	tried = !fault.Is(err, fault.Conflict) // a refusal cut nothing for sure
+	return file, err
 }
 
 func cmpErr(err error) error {

@@ -91,15 +91,16 @@ func (db *DB) openSQLite(ctx context.Context) error {
 func dsn(path string, readOnly bool, maxPages int) string {
 	q := url.Values{}
 	add := func(k, v string) { q.Add("_pragma", k+"("+v+")") }
-	add("busy_timeout", "5000")    // a backup or a checkpoint may hold a lock for a moment
-	add("journal_mode", "WAL")     // readers never wait for the writer
-	add("synchronous", "FULL")     // NORMAL may lose the last commits at a power cut
-	add("foreign_keys", "1")       // off by default
-	add("secure_delete", "1")      // an erased key must not stay in a free page
-	add("wal_autocheckpoint", "0") // checkpoints run outside the lane
-	add("temp_store", "2")         // no temp files beside the data
-	add("mmap_size", "268435456")  // reads of a large journal without copies
-	add("cache_size", "-32768")    // 32 MiB per connection at the most
+	add("busy_timeout", "5000")                    // a backup or a checkpoint may hold a lock for a moment
+	add("journal_mode", "WAL")                     // readers never wait for the writer
+	add("synchronous", "FULL")                     // NORMAL may lose the last commits at a power cut
+	add("foreign_keys", "1")                       // off by default
+	add("secure_delete", "1")                      // an erased key must not stay in a free page
+	add("wal_autocheckpoint", "0")                 // checkpoints run outside the lane
+	add("journal_size_limit", fmt.Sprint(walSoft)) // a log that had to grow, beside a backup for example, shrinks when it starts over
+	add("temp_store", "2")                         // no temp files beside the data
+	add("mmap_size", "268435456")                  // reads of a large journal without copies
+	add("cache_size", "-32768")                    // 32 MiB per connection at the most
 	if readOnly {
 		add("query_only", "1")
 	}

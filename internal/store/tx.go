@@ -17,6 +17,9 @@ type tx struct {
 	ex    executor
 	wrote bool  // a writing statement was sent
 	fatal error // an engine error: the transaction cannot be trusted any more
+	// rehead makes the append phase read the head row again: this transaction
+	// changed its epochs, and what the lane remembers of it is old.
+	rehead bool
 
 	raw        [][]byte   // encoded body per emitted event
 	deferred   []deferral // reactions left to the router
@@ -25,7 +28,7 @@ type tx struct {
 	undeferred int        // deferred rows that this transaction worked off
 	after      []func()   // wake-ups, run once the commit is durable
 	work       []event.Lease
-	newKeys    map[id.ID]*dataKey // subject keys made in this transaction
+	newKeys    map[id.ID]*dataKey // subject keys made or read here; known to others only after the commit
 	tries      map[voidKey]bool   // reactions to leave to the router in this run
 	pending    map[voidKey]bool   // (subscriber, stream) with older events waiting
 	ahead      map[voidKey]bool   // the same, of members before this one in the lane batch
@@ -70,8 +73,12 @@ func (x *tx) query(text string, args []any) (rows, error) {
 
 // writes reports whether a statement that yields rows also changes some.
 func writes(text string) bool {
-	w, _, _ := strings.Cut(text, " ")
-	return !strings.EqualFold(w, "select") && !strings.EqualFold(w, "with")
+	w, rest, _ := strings.Cut(text, " ")
+	if strings.EqualFold(w, "with") { // WITH ... INSERT is a write as well
+		rest = strings.ToUpper(rest)
+		return strings.Contains(rest, "INSERT ") || strings.Contains(rest, "UPDATE ") || strings.Contains(rest, "DELETE ")
+	}
+	return !strings.EqualFold(w, "select")
 }
 
 // note remembers an error of a statement, whatever the closure makes of it: a

@@ -145,7 +145,9 @@ SELECT seq, hash, cut_at FROM journal_bases WHERE account_id = ?
 -- name: set_base
 INSERT INTO journal_bases (account_id, seq, hash, key_id, signature, cut_at) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, key_id = excluded.key_id,
-  signature = excluded.signature, cut_at = excluded.cut_at
+  signature = excluded.signature, cut_at = excluded.cut_at WHERE journal_bases.seq = ?
+-- name: waiting_below
+SELECT count(*) FROM deferred WHERE account_id = ? AND seq <= ?
 -- name: cut
 DELETE FROM events WHERE account_id = ? AND seq <= ? AND seq > ?
 -- name: accounts cross-account

@@ -71,11 +71,20 @@ func Enqueue(t event.Tx, kind event.WorkKind, item id.ID, scope string, due time
 	return nil
 }
 
+// offerSlack is how much two clocks may drift apart until the next heartbeat.
+const offerSlack = 50 * time.Millisecond
+
 // offer tells this node's workers of ready work after the commit, so that it
 // need not be found by a scan.
 func (x *tx) offer(kind event.WorkKind, item id.ID, scope string, due time.Time) {
-	// Whoever asked for "now" read a clock a little after this transaction began.
-	if !due.After(x.db.clock.Now().Add(time.Millisecond)) {
+	// Whoever asked for "now" read a clock a little after this transaction began:
+	// the database's, which Claim asks as well. Between two heartbeats the clocks
+	// part by less than the slack, and an offer that is too early costs nothing.
+	now := x.db.clock.Now().Add(time.Millisecond)
+	if x.db.pg != nil {
+		now = now.Add(time.Duration(x.db.skew.Load()) + offerSlack)
+	}
+	if !due.After(now) {
 		x.work = append(x.work, event.Lease{Account: x.Account(), Kind: kind, ID: item, Scope: scope})
 	}
 }
