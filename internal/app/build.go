@@ -69,7 +69,8 @@ func (p *parts) buildIdentity(ctx context.Context, c Config, d Deps) (err error)
 	p.policy = policy.New(policy.Config{Store: p.rows.policy, Journal: p.db, People: people, Origins: p.origins.policy,
 		Rewrite: func(tx event.Tx, a policy.Approval, args json.RawMessage) (policy.Request, error) {
 			return rewrite(p.skills)(tx, a, args)
-		}})
+		},
+		Starts: func(tx event.Tx, actor string) (int, bool, error) { return p.agents.Autonomy(tx, actor) }})
 	// The account and its policy come first: everything else belongs to it.
 	table, err := bus.NewTable(bus.Reaction{Name: "policy.account", On: types("account.created"), Run: p.policy.OnAccount})
 	if err != nil {
@@ -174,6 +175,9 @@ func (p *parts) buildDispatch(_ context.Context, c Config, _ Deps) (err error) {
 		pol := dispatch.DefaultChannelPolicy()
 		if h.Unknown != "" {
 			pol.Unknown = dispatch.Action(h.Unknown)
+		}
+		if pol.Unknown == dispatch.Allow { // their first message made them a contact that nobody confirmed
+			pol.Provisional = dispatch.Allow
 		}
 		cfg.Channels[name] = pol
 	}

@@ -29,8 +29,7 @@ func request(q skill.Question) (policy.Request, error) {
 		Actor: q.Actor, Run: q.RunID, Skill: q.Skill, Manifest: q.Manifest, Arguments: q.Arguments,
 		Invoke: q.InvokeID, Subject: q.Subject,
 		Requester: policy.Known(q.Requester), Trust: policy.Known(q.Trust), Workspace: policy.Known(q.Workspace),
-		Channel: policy.Known(q.Channel), Why: policy.Known(q.Label), Dreaming: policy.Known(false),
-		Commitments: policy.Known([]policy.Commitment{}),
+		Channel: policy.Known(q.Channel), Why: policy.Known(q.Label),
 	}
 	if v, err := policy.ParseRisk(string(q.Risk)); err == nil {
 		r.Risk = policy.Known(v)
@@ -77,22 +76,35 @@ func recipients(q skill.Question) policy.Maybe[[]policy.Recipient] {
 		}
 		return policy.Known([]policy.Recipient{})
 	case manifest.Send:
-		var out []policy.Recipient
-		for _, t := range q.Targets {
-			if t.Pointer == "/channel" {
-				continue // over what it leaves, not to whom
-			}
-			kind, name, _ := strings.Cut(t.Value, ":")
-			if (kind != "person" && kind != "contact") || name == "" {
-				return anyone
-			}
-			out = append(out, policy.Recipient{Principal: t.Value, Channel: q.Channel})
-		}
-		if len(out) > 0 {
-			return policy.Known(out)
-		}
+		return addressees(q, anyone)
 	}
 	return anyone
+}
+
+// addressees are the targets of a call that sends. Over which channel it leaves
+// is what the call says: word to the requester somewhere else is no answer.
+func addressees(q skill.Question, anyone policy.Maybe[[]policy.Recipient]) policy.Maybe[[]policy.Recipient] {
+	var out []policy.Recipient
+	over := q.Channel
+	for _, t := range q.Targets {
+		if t.Pointer == "/channel" {
+			over = t.Value
+		}
+	}
+	for _, t := range q.Targets {
+		if t.Pointer == "/channel" {
+			continue
+		}
+		kind, name, _ := strings.Cut(t.Value, ":")
+		if (kind != "person" && kind != "contact") || name == "" {
+			return anyone
+		}
+		out = append(out, policy.Recipient{Principal: t.Value, Channel: over})
+	}
+	if len(out) == 0 {
+		return anyone
+	}
+	return policy.Known(out)
 }
 
 // outward reports whether a reading call names a place on the network.

@@ -52,8 +52,7 @@ type Deps struct {
 	// LogTo is where the log goes, as Config.Log says, when Log is nil; with
 	// neither nothing is logged.
 	LogTo io.Writer
-	// Models are model providers that the program brings itself, by name; a
-	// route to them stands in Config.Models.Roles (the demo's script).
+	// Models stand in for configured providers of their names.
 	Models map[string]llm.Model
 	// Agents are definitions beside those of the configured folder.
 	Agents []agent.Source

@@ -52,13 +52,16 @@ func newModel(name string, p Provider, c clock.Clock) (llm.Model, error) {
 }
 
 // newRegistry maps roles to the configured models. own are models that the
-// program brings itself (the demo's script), by provider name.
+// program brings itself; each stands in for the configured provider of its name.
 func newRegistry(m Models, c clock.Clock, own map[string]llm.Model) (*llm.Registry, error) {
 	cfg := llm.RegistryConfig{Models: map[string]llm.Model{}, Routes: map[string][]llm.Target{}}
 	for name, model := range own {
 		cfg.Models[name] = model
 	}
 	for name, p := range m.Providers {
+		if own[name] != nil {
+			continue
+		}
 		model, err := newModel(name, p, c)
 		if err != nil {
 			return nil, err

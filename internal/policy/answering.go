@@ -153,7 +153,8 @@ func (s *Service) settle(tx event.Tx, a Approval, r AnswerRequest, now time.Time
 		return Approval{}, err
 	}
 	if grant != nil {
-		row := GrantRow{Grant: *grant, Person: a.AnsweredBy, Approval: a.ID, Subject: a.Subject, At: now}
+		// While the answer may be taken back, what it grants carries nothing either.
+		row := GrantRow{Grant: *grant, Person: a.AnsweredBy, Approval: a.ID, Subject: a.Subject, At: a.EffectiveAt}
 		if err := s.addGrant(tx, row, ev.Ref()); err != nil {
 			return Approval{}, err
 		}

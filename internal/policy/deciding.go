@@ -205,8 +205,9 @@ func (s *Service) record(tx event.Tx, d Decision, r Request, cause event.Ref, ex
 
 const maxSummary = 400
 
-// dial returns the autonomy of an actor: its own, capped by the account's, so
-// that lowering the account's dial lowers everybody.
+// dial returns the autonomy of an actor: its own, which a person set or its
+// definition starts with, capped by the account's, so that lowering the
+// account's dial lowers everybody.
 func (s *Service) dial(tx event.Tx, actor string) (int, error) {
 	account, own, err := s.store.FindAutonomy(tx, actor)
 	if err != nil {
@@ -215,6 +216,13 @@ func (s *Service) dial(tx event.Tx, actor string) (int, error) {
 	top := DefaultAutonomy
 	if account != nil {
 		top = *account
+	}
+	if own == nil && actor != "" && s.starts != nil {
+		if v, ok, err := s.starts(tx, actor); err != nil {
+			return 0, err
+		} else if ok {
+			own = &v
+		}
 	}
 	if own != nil {
 		top = min(top, *own)

@@ -94,5 +94,5 @@ func (s *Service) endGrant(tx event.Tx, grant id.ID, how string, person id.ID, n
 
 // InForce reports whether a grant can answer anything at now.
 func (g GrantRow) InForce(now time.Time) bool {
-	return g.Ended == "" && clock.Micros(now) < g.Spec.ExpiresAt && (g.Spec.Uses == 0 || g.Used < g.Spec.Uses)
+	return g.Ended == "" && !now.Before(g.At) && clock.Micros(now) < g.Spec.ExpiresAt && (g.Spec.Uses == 0 || g.Used < g.Spec.Uses)
 }

@@ -24,6 +24,7 @@ type Service struct {
 	journal event.Journal
 	people  People
 	rewrite Rewrite
+	starts  Starts
 	origin  event.Origin
 
 	mu     sync.Mutex
@@ -37,12 +38,14 @@ type tableKey struct {
 
 const maxTables = 256
 
-// Config is what a service is made of. All fields are required but Rewrite.
+// Config is what a service is made of. All fields are required but Rewrite and
+// Starts.
 type Config struct {
 	Store   Store
 	Journal event.Journal
 	People  People
 	Rewrite Rewrite // nil: no call can be edited
+	Starts  Starts  // nil: every actor starts at the account's dial
 	Origins Origins
 }
 
@@ -54,7 +57,7 @@ type Rewrite func(tx event.Tx, a Approval, arguments json.RawMessage) (Request, 
 
 // New returns the service.
 func New(c Config) *Service {
-	return &Service{store: c.Store, journal: c.Journal, people: c.People, rewrite: c.Rewrite,
+	return &Service{store: c.Store, journal: c.Journal, people: c.People, rewrite: c.Rewrite, starts: c.Starts,
 		origin: c.Origins.Policy, tables: map[tableKey]*Table{}}
 }
 

@@ -33,14 +33,14 @@ type Store interface {
 	ListAutonomy(tx event.Tx) ([]AutonomyMove, error)
 	ListAutonomyHistory(tx event.Tx, scope string) ([]AutonomyMove, error)
 
-	// ListGrantsFor returns the grants of a holder that have not ended at now and
-	// have a use left, or were already used by use (a retry of the same effect).
+	// ListGrantsFor returns the grants of a holder that are in force at now (begun
+	// and not ended) and have a use left, or were already used by use (a retry of the same effect).
 	ListGrantsFor(tx event.Tx, holder string, now time.Time, use id.ID) ([]GrantRow, error)
 	ListGrants(tx event.Tx, all bool) ([]GrantRow, error)
 	GetGrant(tx event.Tx, grant id.ID) (GrantRow, error)
 	SaveGrant(tx event.Tx, g GrantRow) error
 	// UseGrant counts one use; false if there is none left, it has ended, or now
-	// is past its end. A use that was counted before is not counted again.
+	// is before its beginning or past its end. A use that was counted before is not counted again.
 	UseGrant(tx event.Tx, grant, use id.ID, now time.Time) (counted bool, err error)
 	// EndGrant ends a grant that has not ended; false if it had.
 	EndGrant(tx event.Tx, grant id.ID, how string, at time.Time) (bool, error)
@@ -105,8 +105,8 @@ type GrantRow struct {
 	Approval id.ID // the approval that it came with; Nil for one made directly
 	Subject  id.ID // whose data the patterns are; Nil is the account
 	Label    event.Label
-	At       time.Time
-	Ended    string // revoked, used, withdrawn; "" while in force, which expiry ends too
+	At       time.Time // from when it is in force
+	Ended    string    // revoked, used, withdrawn; "" while in force, which expiry ends too
 	EndedAt  time.Time
 }
 
@@ -131,3 +131,8 @@ type People interface {
 	// has no such active person.
 	RoleOf(tx event.Tx, person id.ID) (string, error)
 }
+
+// Starts returns the dial that an actor's own definition starts it with, 0 to
+// 100; false if it has none. A dial that a person set for the actor counts
+// instead. The owner of the definitions fills it (app/glue.go).
+type Starts func(tx event.Tx, actor string) (value int, ok bool, err error)

@@ -33,7 +33,7 @@ func scanGrant(scan scanner) (g policy.GrantRow, err error) {
 
 // ListGrantsFor implements policy.Store.
 func (*Store) ListGrantsFor(tx event.Tx, holder string, now time.Time, use id.ID) ([]policy.GrantRow, error) {
-	return list(tx, "list_grants_for", []any{tx.Account(), holder, us(now), use}, scanGrant)
+	return list(tx, "list_grants_for", []any{tx.Account(), holder, us(now), us(now), use}, scanGrant)
 }
 
 // ListGrants implements policy.Store.
@@ -78,7 +78,7 @@ func (*Store) UseGrant(tx event.Tx, grant, use id.ID, now time.Time) (bool, erro
 	if ok, err := found(q.Row(tx, "was_used", []any{tx.Account(), grant, use}, &at)); err != nil || ok {
 		return ok, err
 	}
-	if ok, err := changed(q.Exec(tx, "use_grant", tx.Account(), grant, us(now))); err != nil || !ok {
+	if ok, err := changed(q.Exec(tx, "use_grant", tx.Account(), grant, us(now), us(now))); err != nil || !ok {
 		return false, err
 	}
 	_, err := q.Exec(tx, "note_use", tx.Account(), grant, use, us(now))

@@ -26,7 +26,7 @@ SELECT scope, value, person_id, moved_at FROM policy_dial_moves WHERE account_id
 -- name: list_grants_for
 SELECT id, holder, spec, used, person_id, approval_id, subject_id, label, created_at, ended, ended_at
 FROM policy_grants
-WHERE account_id = ? AND holder = ? AND expires_at > ?
+WHERE account_id = ? AND holder = ? AND expires_at > ? AND created_at <= ?
   AND (ended = '' AND (uses = 0 OR used < uses)
     OR ended IN ('', 'used') AND EXISTS (SELECT 1 FROM policy_grant_uses u
       WHERE u.account_id = policy_grants.account_id AND u.grant_id = policy_grants.id AND u.use_id = ?))
@@ -44,7 +44,7 @@ VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, '', 0)
 SELECT used_at FROM policy_grant_uses WHERE account_id = ? AND grant_id = ? AND use_id = ?
 -- name: use_grant
 UPDATE policy_grants SET used = used + 1
-WHERE account_id = ? AND id = ? AND ended = '' AND expires_at > ? AND (uses = 0 OR used < uses)
+WHERE account_id = ? AND id = ? AND ended = '' AND expires_at > ? AND created_at <= ? AND (uses = 0 OR used < uses)
 -- name: note_use
 INSERT INTO policy_grant_uses (account_id, grant_id, use_id, used_at) VALUES (?, ?, ?, ?)
 -- name: end_grant
