@@ -101,7 +101,7 @@ func (r *reader) approval(a policy.Approval) (ui.Approval, error) {
 	if err != nil {
 		return card, err
 	}
-	invoke, err := r.event(a.Invoke)
+	invoke, err := r.event(callOf(a))
 	if err != nil {
 		return card, err
 	}
@@ -251,7 +251,7 @@ func (r *reader) effectOf(a policy.Approval) (*skill.Effect, error) {
 		r.effects[a.Request.Run] = list
 	}
 	for i := range list {
-		if list[i].Approval == a.ID || list[i].Cause == a.Invoke {
+		if list[i].Approval == a.ID || list[i].Cause == callOf(a) {
 			return &list[i], nil
 		}
 	}

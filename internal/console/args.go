@@ -8,6 +8,7 @@ import (
 
 	"github.com/witan-run/witan/internal/console/ui"
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/policy"
 )
 
@@ -39,6 +40,10 @@ func members(raw json.RawMessage) []member {
 	}
 	return out
 }
+
+// callOf is the skill.invoke that an approval answers. It stands here because a
+// file that knows package skill may not speak of invoking (arch_test).
+func callOf(a policy.Approval) id.ID { return a.Invoke }
 
 func escapePointer(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
