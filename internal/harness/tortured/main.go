@@ -4,8 +4,9 @@
 //
 //	tortured CONFIG WORLD
 //
-// CONFIG is a witan.yaml, WORLD the URL of the fake world. It imports app and
-// the harness's skills; its goroutines are those of app.
+// CONFIG is a witan.yaml, WORLD the URL of the fake world. With HARNESS_PROFILE
+// in its environment it writes a CPU profile there when it is stopped. It imports
+// app and the harness's skills; its goroutines are those of app.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 
 	"github.com/witan-run/witan/internal/app"
@@ -48,6 +50,18 @@ func run(ctx context.Context, args []string) error {
 	if err := a.Announce(ctx, os.Stdout); err != nil {
 		a.Close()
 		return err
+	}
+	if path := os.Getenv("HARNESS_PROFILE"); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			a.Close()
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			a.Close()
+			return err
+		}
+		defer func() { pprof.StopCPUProfile(); _ = f.Close() }()
 	}
 	return a.Run(ctx)
 }
