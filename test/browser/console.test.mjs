@@ -243,3 +243,30 @@ test("pages fit, can be read and keep amber for who is needed", async () => {
   }
   assert.deepEqual(bad, []);
 });
+
+test("a passkey makes the owner and signs in again", async () => {
+  const fresh = await start();
+  try {
+    const w = await open(browser, fresh.base);
+    const { page } = w;
+    const cdp = await w.context.newCDPSession(page);
+    await cdp.send("WebAuthn.enable");
+    await cdp.send("WebAuthn.addVirtualAuthenticator", { options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
+    await page.goto(fresh.link);
+    await page.fill("[name=name]", "Ada");
+    await page.fill("[name=signInName]", "ada");
+    await page.check("input[name=way][value=passkey]");
+    await page.click(".claim");
+    await page.waitForURL("**/inbox");
+    await page.click("details.me > summary");
+    await page.click("button:has-text('Sign out')");
+    await page.waitForURL("**/signin*");
+    await page.click("[data-passkey=login]");
+    await page.waitForURL("**/inbox");
+    assert.match(await words(page, "nav"), /Ada/);
+    assert.deepEqual(w.errors, []);
+    await w.close();
+  } finally {
+    await fresh.stop();
+  }
+});
