@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -119,8 +120,8 @@ func once(list ...string) mind {
 
 // deed is a skill of a test: it notes what it was told to do.
 type deed struct {
-	name, risk, access, class, label, more string
-	act                                    func(context.Context, skill.Call) (skill.Output, error)
+	name, risk, access, class, label, more, output string
+	act                                            func(context.Context, skill.Call) (skill.Output, error)
 
 	mu   sync.Mutex
 	done []skill.Call
@@ -165,7 +166,7 @@ input:
     count: {type: integer}
     list: {type: array, items: {type: string}}
     deep: {type: object, properties: {flag: {type: boolean}, note: {type: string}}}
-output: {type: object, additionalProperties: false, required: [said], properties: {said: {type: string}}}
+output: ` + cmp.Or(d.output, "{type: object, additionalProperties: false, required: [said], properties: {said: {type: string}}}") + `
 action_risk: ` + d.risk + `
 access: ` + d.access + `
 target: [/to]

@@ -208,6 +208,13 @@ func (s sender) Send(tx event.Tx, m builtin.Message, cause event.Ref) (builtin.S
 	case !m.ContactID.IsZero():
 		out.To = "contact:" + m.ContactID.String()
 	}
+	if !m.PersonID.IsZero() { // an id alone is nobody of this account
+		if _, err := (peopleOf{s.p.rows.identity, s.p.rows.agent}).RoleOf(tx, m.PersonID); fault.Is(err, fault.NotFound) {
+			return builtin.Sent{}, fault.New(fault.NotFound, "the account has no such person").On("to")
+		} else if err != nil {
+			return builtin.Sent{}, err
+		}
+	}
 	if err := s.mayEnter(tx, m); err != nil {
 		return builtin.Sent{}, err
 	}

@@ -72,6 +72,9 @@ func clean(v any, mask func(string) string, depth int) any {
 	case string:
 		return text(t, mask)
 	case json.Number:
+		if s := mask(t.String()); s != t.String() { // a secret may be a number
+			return s
+		}
 		if n, err := strconv.ParseInt(t.String(), 10, 64); err == nil && n < 1<<53 && n > -1<<53 {
 			return n
 		}

@@ -3,6 +3,8 @@ package skill
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -59,7 +61,7 @@ func (s *openSecrets) masker() func(string) string {
 			for _, form := range []string{
 				v, url.QueryEscape(v), url.PathEscape(v),
 				base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)),
-				strings.TrimSpace(v),
+				hex.EncodeToString([]byte(v)), quoted(v, false), quoted(v, true), strings.TrimSpace(v),
 			} {
 				if len(form) >= minSecret {
 					pairs = append(pairs, form, mask)
@@ -73,6 +75,17 @@ func (s *openSecrets) masker() func(string) string {
 }
 
 const mask = "[secret]"
+
+// quoted is v as it stands inside a JSON string, with or without HTML escapes.
+func quoted(v string, html bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if e.Encode(v) != nil {
+		return v
+	}
+	return strings.TrimSuffix(b.String(), "\n")[1 : b.Len()-2]
+}
 
 // credential matches the credentials that carry their kind in their shape. A
 // plain hexadecimal digest is none: masking git hashes would make them useless.
