@@ -98,7 +98,8 @@ function busy(el) {
 function hold(el, next, pill) {
   // Counts may move at once; rows may not.
   if (el.dataset.state !== undefined && el.dataset.state !== next.dataset.state) {
-    for (const b of el.querySelectorAll("#decision button")) { b.disabled = true; }
+    for (const b of el.querySelectorAll("#decision button")) b.disabled = true;
+    for (const b of el.querySelectorAll("#decision summary")) b.classList.add("off");
   }
   if (!pill) return;
   const text = news(el, next);
