@@ -171,8 +171,11 @@ func (p *pgEngine) do(ctx context.Context, db *DB, account id.ID, f func(event.T
 			return nil
 		}
 		var re *reactionError
+		var own *closureError
 		code := pgCode(err)
 		switch {
+		case errors.As(err, &own):
+			return own.err
 		case attempt >= maxRetries:
 			return db.classify(err, "transaction")
 		case code == "40001" || code == "40P01":
@@ -192,6 +195,13 @@ func (p *pgEngine) do(ctx context.Context, db *DB, account id.ID, f func(event.T
 		}
 	}
 }
+
+// closureError is what a closure says itself: no failure of the engine, whatever
+// its kind.
+type closureError struct{ err error }
+
+func (e *closureError) Error() string { return e.err.Error() }
+func (e *closureError) Unwrap() error { return e.err }
 
 // backoff waits a little before a retry; jitter keeps two writers from meeting again.
 func backoff(attempt int) {
@@ -215,8 +225,12 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 	x = db.newTx(ctx, account, ex, true)
 	x.tries = skip
 	if err = db.runMember(x, f); err != nil {
-		if x.fatal != nil && !isReaction(err) {
+		switch {
+		case isReaction(err):
+		case x.fatal != nil:
 			err = x.fatal
+		default:
+			err = &closureError{err}
 		}
 		return x, h, err
 	}

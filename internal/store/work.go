@@ -41,15 +41,15 @@ WHERE account_id = ? AND kind = ? AND id = ? AND fence = ? AND node_id = ? AND s
 UPDATE work SET state = 'waiting', node_id = NULL, attempt = 0
 WHERE account_id = ? AND kind = ? AND id = ? AND fence = ? AND node_id = ? AND state = 'leased'
 -- name: wake
-UPDATE work SET state = 'ready', due_at = ?, node_id = NULL WHERE account_id = ? AND kind = ? AND id = ? AND state IN ('waiting', 'ready')
+UPDATE work SET due_at = CASE WHEN state IN ('waiting', 'ready') THEN ? ELSE due_at END,
+  state = CASE WHEN state = 'waiting' THEN 'ready' ELSE state END
+WHERE account_id = ? AND kind = ? AND id = ? RETURNING state, scope
 -- name: hold
 UPDATE work SET state = 'held', node_id = NULL, reason = ?, fence = fence + 1 WHERE account_id = ? AND kind = ? AND id = ?
 -- name: unhold
 UPDATE work SET state = 'ready', reason = '', due_at = ? WHERE account_id = ? AND kind = ? AND id = ? AND state = 'held'
 -- name: drop_work
 DELETE FROM work WHERE account_id = ? AND kind = ? AND id = ?
--- name: scope
-SELECT scope FROM work WHERE account_id = ? AND kind = ? AND id = ?
 -- name: stop
 INSERT INTO stops (account_id, scope, since) VALUES (?, ?, ?) ON CONFLICT (account_id, scope) DO NOTHING
 -- name: unstop
@@ -175,19 +175,20 @@ func Release(t event.Tx, l event.Lease, due time.Time) error {
 func Wait(t event.Tx, l event.Lease) error { return held(t, l, "wait") }
 
 // Wake makes waiting work ready at due. Waking work that is leased, held or
-// done changes nothing.
+// done changes nothing, but it takes the row all the same: a worker that calls
+// Guard, looks for what it waits for and then calls Wait, either sees what was
+// written before this Wake, or is woken by it.
 func Wake(t event.Tx, kind event.WorkKind, item id.ID, due time.Time) error {
 	x := mustTx(t)
-	n, err := workSQL.Exec(t, "wake", clock.Micros(due), x.Account(), string(kind), item)
-	if err != nil || n == 0 {
-		return err
+	var state, scope string
+	err := workSQL.Row(t, "wake", []any{clock.Micros(due), x.Account(), string(kind), item}, &state, &scope)
+	if fault.Is(err, fault.NotFound) {
+		return nil
 	}
-	var scope string
-	if err := workSQL.Row(t, "scope", []any{x.Account(), string(kind), item}, &scope); err != nil {
-		return err
+	if err == nil && state == "ready" {
+		x.offer(kind, item, scope, due)
 	}
-	x.offer(kind, item, scope, due)
-	return nil
+	return err
 }
 
 // Hold takes work out of the hands of workers until a person decides. A lease
