@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 
@@ -38,7 +39,53 @@ func RestoreSQLite(ctx context.Context, from, dataDir, keyringPath string, extra
 		}
 	}
 	// The database last: without it the folder is still empty, and a second try can go on.
-	return copyFile(filepath.Join(from, dbFile), filepath.Join(dataDir, dbFile))
+	tmp := filepath.Join(dataDir, "restoring-"+dbFile)
+	if err := copyFile(filepath.Join(from, dbFile), tmp); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "copy the database")
+	}
+	if err := holdPast(ctx, tmp); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "hold the work of the past")
+	}
+	if err := os.Rename(tmp, filepath.Join(dataDir, dbFile)); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "place the database")
+	}
+	return fault.Wrap(fault.Unavailable, syncDir(dataDir), "place the database")
+}
+
+// pastHeld takes the work and the timers of a copy out of every worker's hands
+// before the copy has its name: should the epoch never begin, because the restore
+// is cut off or the configuration is wrong, a plain start repeats nothing.
+func pastHeld() []string {
+	return []string{
+		`UPDATE work SET state = 'held', reason = 'restore', node_id = NULL, fence = fence + 1 WHERE state <> 'held'`,
+		`UPDATE timers SET held = 1 WHERE held = 0`,
+	}
+}
+
+func holdPast(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", dsn(path, false, 0))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	for _, text := range append(pastHeld(), "PRAGMA wal_checkpoint(TRUNCATE)") {
+		if _, err := db.ExecContext(ctx, text); err != nil {
+			_ = db.Close()
+			return err
+		}
+	}
+	if err := db.Close(); err != nil { // the last connection removes the log
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // RestoreKeys joins the keys of a backup to a keyring; erasures of both hold.
@@ -97,6 +144,11 @@ func (db *DB) LoadPostgres(ctx context.Context, from string) error {
 			return fault.New(fault.Unavailable, "load %s: %w", name, err)
 		}
 	}
+	for _, text := range pastHeld() {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return db.classify(err, "restore")
+		}
+	}
 	return db.classify(tx.Commit(ctx), "restore")
 }
 
@@ -119,12 +171,14 @@ func (db *DB) BeginEpoch(ctx context.Context, account id.ID, backupAt int64, o e
 		if err != nil {
 			return err
 		}
-		held, err := auditSQL.Exec(t, "hold_work", account)
-		if err != nil {
+		if _, err := auditSQL.Exec(t, "hold_work", account); err != nil {
 			return err
 		}
-		timers, err := auditSQL.Exec(t, "hold_timers", account)
-		if err != nil {
+		if _, err := auditSQL.Exec(t, "hold_timers", account); err != nil {
+			return err
+		}
+		var held, timers int64 // loading a backup may have held them already
+		if err := auditSQL.Row(t, "held_in_all", []any{account, account}, &held, &timers); err != nil {
 			return err
 		}
 		sessions := 0

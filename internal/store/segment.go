@@ -206,12 +206,15 @@ func (db *DB) Cut(ctx context.Context, account id.ID, c CutOptions, o event.Orig
 	if err == nil {
 		err = syncDir(c.Dir)
 	}
-	if err != nil || last != c.Upto {
-		return "", fault.Wrap(fault.Unavailable, cmpErr(err), "write the archive")
+	var hash [32]byte
+	if err == nil && last == c.Upto {
+		hash, err = verifyArchiveFile(file, account, base.seq, base.hash) // nothing is cut that does not read back
 	}
-	hash, err := verifyArchiveFile(file, account, base.seq, base.hash) // nothing is cut that does not read back
-	if err != nil {
-		return "", err
+	if err != nil || last != c.Upto {
+		if now, berr := db.base(ctx, account); berr == nil && now.seq != base.seq {
+			return "", errCutMeanwhile()
+		}
+		return "", fault.Wrap(fault.Unavailable, cmpErr(err), "write the archive")
 	}
 	cp := Checkpoint{Account: account, Epoch: tip.Epoch, Seq: c.Upto, Hash: hash, At: db.clock.Now()}
 	if cp.Signature, err = db.keyring.Sign(secret.PurposeCheckpoint, cp.message()); err != nil {
@@ -233,7 +236,7 @@ func (db *DB) Cut(ctx context.Context, account id.ID, c CutOptions, o event.Orig
 			return err
 		}
 		if n == 0 { // the archive was written from another beginning
-			return fault.New(fault.Conflict, "another segment was cut meanwhile").On("upto")
+			return errCutMeanwhile()
 		}
 		if _, err := auditSQL.Exec(t, "cut", account, cp.Seq, base.seq); err != nil {
 			return err
@@ -246,6 +249,15 @@ func (db *DB) Cut(ctx context.Context, account id.ID, c CutOptions, o event.Orig
 	})
 	tried = !fault.Is(err, fault.Conflict) // a refusal cut nothing for sure
 	return file, err
+}
+
+func errCutMeanwhile() error {
+	return fault.New(fault.Conflict, "another segment was cut meanwhile").On("upto").WithFix("look where the chain begins and try again")
+}
+
+func (db *DB) base(ctx context.Context, account id.ID) (h head, err error) {
+	err = db.View(ctx, account, func(t event.Tx) (err error) { h, err = baseOf(t); return err })
+	return h, err
 }
 
 func cmpErr(err error) error {

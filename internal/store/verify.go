@@ -162,6 +162,9 @@ UPDATE work SET state = 'held', reason = 'restore', node_id = NULL, fence = fenc
 UPDATE timers SET held = 1 WHERE account_id = ? AND held = 0
 -- name: release_timers
 UPDATE timers SET held = 0 WHERE account_id = ? AND held = 1
+-- name: held_in_all
+SELECT (SELECT count(*) FROM work WHERE account_id = ? AND state = 'held' AND reason = 'restore'),
+  (SELECT count(*) FROM timers WHERE account_id = ? AND held = 1)
 -- name: held_work
 SELECT kind, id, scope, reason FROM work WHERE account_id = ? AND state = 'held' ORDER BY kind, id
 `)
