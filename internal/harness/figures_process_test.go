@@ -251,9 +251,12 @@ func figuresBinary(t *testing.T, tab *bench.Table) {
 		list = append(list, part{name, size})
 	}
 	slices.SortFunc(list, func(a, b part) int { return int(b.size - a.size) })
+	named := st.Size()
 	for _, p := range list[:min(8, len(list))] {
-		tab.Row("  of it "+p.name, float64(p.size)/(1<<20), "MiB", bench.Info(), "symbols")
+		tab.Row("  of it "+p.name, float64(p.size)/(1<<20), "MiB", bench.Info(), "code and data")
+		named -= p.size
 	}
+	tab.Row("  of it the rest", float64(named)/(1<<20), "MiB", bench.Info(), "line tables, smaller parts")
 }
 
 // partOf names the module, or the corner of the standard library, of a symbol.
