@@ -61,7 +61,10 @@ type Replayer struct {
 	Prompts   Prompts
 	Catalogue Catalogue
 	Decisions Decisions // may be nil: decisions are then left to policy
-	Code      string    // version of this build, as Deps.Code
+	// Proof returns fault.Corrupt for an event whose stored bytes are not those
+	// that were appended; nil leaves that to the audit.
+	Proof func(tx event.Tx, event id.ID) error
+	Code  string // version of this build, as Deps.Code
 }
 
 // Replay proves one run (INV-13). The error is for a run that cannot be read at
@@ -159,6 +162,14 @@ func (p *replay) read(i int) (*Divergence, error) {
 		return p.diverges(i, "kind", fmt.Sprintf("the event is a %s", e.Type)), nil
 	case e.Label.String() != r.Label.String():
 		return p.texts(i, "label", []byte(r.Label.String()), []byte(e.Label.String())), nil
+	}
+	if p.r.Proof != nil {
+		switch err := p.r.Proof(p.tx, r.EventID); {
+		case fault.Is(err, fault.Corrupt):
+			return p.diverges(i, "event", err.Error()), nil
+		case err != nil:
+			return nil, err
+		}
 	}
 	r.Event = e
 	sum, err := r.sum()

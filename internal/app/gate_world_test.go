@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"iter"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -285,6 +286,14 @@ func (w *trial) begin() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func(a *App) { done <- a.Run(ctx) }(w.app)
+	eventually(w.t, "the server", func() (bool, bool) {
+		res, err := http.Get("http://" + w.app.Addr() + "/healthz")
+		if err != nil {
+			return false, false
+		}
+		_ = res.Body.Close()
+		return true, res.StatusCode == http.StatusOK
+	})
 	w.stop = sync.OnceFunc(func() {
 		if w.t.Failed() && os.Getenv("WITAN_TEST_LOG") != "" {
 			w.trail()

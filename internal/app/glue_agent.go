@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/witan-run/witan/internal/agent"
 	"github.com/witan-run/witan/internal/bus"
@@ -71,35 +72,62 @@ func closeApprovals(p *policy.Service) func(tx event.Tx, e event.Event) error {
 
 // replay runs a recorded run again, offline.
 func (p *parts) replay(tx event.Tx, run id.ID) (agent.Report, error) {
-	return agent.Replayer{Store: p.rows.agent, Prompts: p.prompts, Catalogue: p.skills, Decisions: decisions{p}, Code: Code()}.Replay(tx, run)
+	return agent.Replayer{Store: p.rows.agent, Prompts: p.prompts, Catalogue: p.skills, Decisions: decisions{p}, Proof: store.CheckEvent, Code: Code()}.Replay(tx, run)
 }
 
 // decisions fills agent.Decisions: policy decides again from what it recorded.
 type decisions struct{ p *parts }
 
-// maxRound bounds how many events of a round trip are read for a replay.
-const maxRound = 10_000
-
 // Recheck implements agent.Decisions. A decision that a person's approval or a
-// grant answered is proven by that record; what policy itself said is computed again.
+// grant answered is proven by that record; what policy itself said is computed
+// again. A decision that is missing or cannot be read is a difference like any.
 func (d decisions) Recheck(tx event.Tx, invoke event.Event) (out []agent.Check, err error) {
-	round, err := store.EventsOfRound(tx, invoke.Correlation, maxRound)
+	list, err := store.CausedBy(tx, invoke, "policy.decision")
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range round {
+	first := 0
+	for _, one := range list {
+		e, err := store.GetEvent(tx, one)
+		if err == nil {
+			err = store.CheckEvent(tx, one)
+		}
+		if fault.Is(err, fault.Corrupt) {
+			return append(out, broken("policy decision", err.Error())), nil
+		}
+		if err != nil {
+			return nil, err
+		}
 		v, ok := e.Payload.(event.PolicyDecision)
 		if !ok || v.InvokeID != invoke.ID || v.Execution {
 			continue
 		}
+		first++
 		c, err := d.recheck(tx, invoke, v)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, c)
 	}
+	effect, err := d.p.rows.skill.FindByCause(tx, invoke.ID)
+	switch {
+	case fault.Is(err, fault.NotFound): // refused before there was a row
+	case err != nil:
+		return nil, err
+	case !effect.Decision.IsZero() && first != 1:
+		out = append(out, broken("policy decision", strconv.Itoa(first)+" decisions about this call are recorded"))
+	case !effect.Edit.IsZero():
+		if err := store.CheckEvent(tx, effect.Edit); fault.Is(err, fault.Corrupt) {
+			out = append(out, broken("edit", err.Error()))
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
+
+// broken is a check that failed for what the record itself says.
+func broken(what, why string) agent.Check { return agent.Check{What: what, Recorded: []byte(why)} }
 
 func (d decisions) recheck(tx event.Tx, invoke event.Event, v event.PolicyDecision) (c agent.Check, err error) {
 	again, err := d.p.policy.Again(tx, v, invoke)

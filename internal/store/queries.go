@@ -196,5 +196,5 @@ func (q *Queries) Each(t event.Tx, name string, args []any, f func(scan func(des
 
 // EngineQueries lists the engine's own named SQL, for the test that prepares it.
 func EngineQueries() []*Queries {
-	return []*Queries{keySQL, appendSQL, workSQL, nodeSQL, timerSQL, readSQL, deferredSQL, auditSQL}
+	return []*Queries{keySQL, appendSQL, workSQL, nodeSQL, timerSQL, readSQL, deferredSQL, auditSQL, proofSQL}
 }
