@@ -120,7 +120,7 @@ func TestGlobNeverBacktracks(t *testing.T) {
 		if got {
 			t.Error("it matched")
 		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("still matching after 5 s")
+	case <-time.After(time.Minute): // backtracking would take longer than the world will last
+		t.Fatal("still matching after a minute")
 	}
 }

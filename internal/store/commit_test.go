@@ -179,12 +179,32 @@ CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_s
 CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow();`); err != nil {
 		t.Fatal(err)
 	}
+	atCommit := func() (n int) {
+		if err := c.QueryRow(context.Background(), `SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'PgSleep'`).Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	answered, cut := make(chan struct{}), make(chan struct{})
 	go func() {
-		<-time.After(400 * time.Millisecond)
+		defer close(cut)
+		for atCommit() == 0 && !t.Failed() {
+			select {
+			case <-answered:
+				t.Error("it was answered before the line was cut")
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
 		w.cut()
 	}()
 	err = n.Do(context.Background(), db.Account, func(tx event.Tx) error { _, err := tx.Emit(o, draft("x")); return err })
-	<-time.After(600 * time.Millisecond)
+	close(answered)
+	<-cut
+	for atCommit() > 0 && !t.Failed() {
+		<-time.After(5 * time.Millisecond)
+	}
 	if got := len(db.Events(t)); got != 2 || err != nil {
 		t.Fatalf("answered %v, %d events are durable", err, got)
 	}

@@ -50,7 +50,8 @@ func say(tx event.Tx, o event.Origin, key string) error {
 // them were acknowledged.
 func fillBatch(db *DB, account id.ID, member func(i int) (context.Context, func(tx event.Tx) error)) map[string]bool {
 	release := make(chan struct{})
-	entered := make(chan struct{}, 1) // buffered: the lane may be there before anybody waits
+	// Buffered: the lane may be there before anybody waits.
+	entered := make(chan struct{}, 1)
 	go func() { // holds the lane until all eight wait
 		_ = db.Do(context.Background(), id.ID{9, 6: 0x70, 8: 0x80}, func(event.Tx) error {
 			select {
