@@ -58,7 +58,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 
 func TestTargetsAndTitle(t *testing.T) {
 	t.Parallel()
-	m := Manifest{Name: "mail.send", Target: []string{"/to", "/where/a~1b", "/gone"}, Title: "Mail {to}, {body|lines} lines, {body|bytes} bytes, {gone}"}
+	m := Manifest{Name: "mail.send", Target: []string{"/to", "/where/a~1b", "/gone"}, Title: "Mail {to}, {body|lines}, {body|bytes}, {gone}"}
 	args := []byte(`{"body":"one\ntwo\n","to":["ann@x.test","bob@x.test"],"where":{"a/b":7}}`)
 	got, err := m.Targets(args)
 	want := []Target{{"/to/0", "ann@x.test"}, {"/to/1", "bob@x.test"}, {"/where/a~1b", "7"}}

@@ -17,7 +17,7 @@ const whole = `name: file.write
 version: 1.2.0
 kind: builtin
 description: Writes a file of the files folder.
-title: Write {path}, {content|lines} lines
+title: Write {path}, {content|lines}
 input:
   type: object
   properties:
@@ -51,7 +51,7 @@ func TestAManifestIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Manifest{Name: "file.write", Version: "1.2.0", Kind: Builtin, Description: "Writes a file of the files folder.",
-		Title: "Write {path}, {content|lines} lines", Output: json.RawMessage(`{"type":"object"}`),
+		Title: "Write {path}, {content|lines}", Output: json.RawMessage(`{"type":"object"}`),
 		Input: json.RawMessage(`{"additionalProperties":false,"properties":{"content":{"type":"string"},"path":{"maxLength":200,"type":"string"},"weight":{"minimum":0.5,"type":"number"}},"required":["path","content"],"type":"object"}`),
 		Risk:  RiskLow, Access: Write, Target: []string{"/path"}, Permissions: []Permission{PermitFiles}, Class: ClassReconcilable,
 		ReadBack: Exact, TimeoutMS: 5000, Resources: Resources{OutputBytes: 1000}, Secrets: []string{"disk.key"},
@@ -135,7 +135,7 @@ func TestTheHashSeesTheMeaning(t *testing.T) {
 		"permissions": ["files"], "target": ["/path"], "access": "write", "action_risk": "low", "output": {"type": "object"},
 		"input": {"type": "object", "additionalProperties": false, "required": ["path", "content"],
 		"properties": {"weight": {"type": "number", "minimum": 0.5}, "content": {"type": "string"}, "path": {"maxLength": 200, "type": "string"}}},
-		"title": "Write {path}, {content|lines} lines", "description": "Writes a file of the files folder.",
+		"title": "Write {path}, {content|lines}", "description": "Writes a file of the files folder.",
 		"kind": "builtin", "version": "1.2.0", "name": "file.write"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -76,14 +76,22 @@ func (m Manifest) RenderTitle(arguments []byte) string {
 		t := text(v)
 		switch p.form {
 		case "lines":
-			b.WriteString(strconv.Itoa(lines(t)))
+			b.WriteString(count(lines(t), "line"))
 		case "bytes":
-			b.WriteString(strconv.Itoa(len(t)))
+			b.WriteString(count(len(t), "byte"))
 		default:
 			b.WriteString(visible(t))
 		}
 	})
 	return b.String()
+}
+
+// count renders a number with its unit: "1 line", "4 lines".
+func count(n int, unit string) string {
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.Itoa(n) + " " + unit
 }
 
 func lines(t string) int {
