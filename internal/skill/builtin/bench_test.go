@@ -155,7 +155,7 @@ func TestTitlesSayWhatHappens(t *testing.T) {
 	}
 	for name, w := range map[string][2]string{
 		"file.write":   {`{"path":"a/b.txt","text":"1\n2\n3","expect":"new"}`, "Write a/b.txt, 3 lines"},
-		"pano.write":   {`{"path":"c.md","text":"x","revision":0}`, "Write document c.md, 1 lines"},
+		"pano.write":   {`{"path":"c.md","text":"x","revision":0}`, "Write document c.md, 1 line"},
 		"message.send": {`{"channel":"email","to":"a@b.example","text":"x\ny"}`, "Send 2 lines to a@b.example on email"},
 		"reminder.set": {`{"at":"2026-12-04T14:30:00Z","text":"call"}`, "Remind at 2026-12-04T14:30:00Z: call"},
 		"http.fetch":   {`{"url":"https://a.example/"}`, "Fetch https://a.example/"},
