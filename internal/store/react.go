@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/witan-run/witan/internal/event"
@@ -74,6 +76,9 @@ func (db *DB) runReactions(x *tx) error {
 	if r == nil {
 		return nil
 	}
+	if err := db.lockStreams(x, r); err != nil {
+		return err
+	}
 	for i := 0; i < len(x.Events()); i++ {
 		e := x.Events()[i]
 		subs := r.Subscribers(e.Type)
@@ -101,6 +106,32 @@ func (db *DB) runReactions(x *tx) error {
 			if err != nil {
 				return &reactionError{key: k, err: err}
 			}
+		}
+	}
+	return nil
+}
+
+// lockStreams takes the streams of a closure's own events in one order on
+// PostgreSQL: two closures that speak on the same streams, each the other way
+// round, would wait for each other until the server ends one, a second later.
+func (db *DB) lockStreams(x *tx, r Reactor) error {
+	if db.pg == nil || len(x.Events()) < 2 {
+		return nil
+	}
+	var streams []id.ID
+	for i := range x.Events() {
+		e := &x.Events()[i]
+		if len(r.Subscribers(e.Type)) > 0 && !slices.Contains(streams, e.Stream) {
+			streams = append(streams, e.Stream)
+		}
+	}
+	if len(streams) < 2 {
+		return nil // the walk takes it
+	}
+	slices.SortFunc(streams, func(a, b id.ID) int { return bytes.Compare(a[:], b[:]) })
+	for _, s := range streams {
+		if err := db.loadPending(x, s); err != nil {
+			return err
 		}
 	}
 	return nil

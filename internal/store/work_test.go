@@ -22,6 +22,8 @@ var testSQL = store.MustQueries(`
 INSERT INTO timers (account_id, kind, key, due_at, held) VALUES (?, 'once', ?, 1, 0) RETURNING due_at
 -- name: answers
 SELECT count(*) FROM timers WHERE account_id = ? AND kind = 'answer' AND key = ?
+-- name: seen
+SELECT count(*) FROM timers WHERE account_id = ? AND kind = 'seen' AND key LIKE ?
 -- name: add_by_with
 WITH k AS (SELECT 'by' AS kind) INSERT INTO timers (account_id, kind, key, due_at, held) SELECT ?, k.kind, 'with', 1, 0 FROM k RETURNING due_at
 `)
