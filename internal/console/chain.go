@@ -28,17 +28,18 @@ type chain struct {
 
 func newChain() *chain { return &chain{} }
 
-// start begins a verification unless one runs. It goes on when the person who
-// asked leaves.
-func (h *chain) start(c *Console) {
+// start begins a verification unless one runs, and returns what is closed at its
+// end. It goes on when the person who asked leaves.
+func (h *chain) start(c *Console) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.running {
-		return
+		return h.done
 	}
 	ctx, end := context.WithCancelCause(context.Background())
 	h.end, h.done, h.running, h.read = end, make(chan struct{}), true, 0
 	go h.run(ctx, c, h.done) // close waits for done
+	return h.done
 }
 
 func (h *chain) run(ctx context.Context, c *Console, done chan struct{}) {

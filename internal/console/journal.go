@@ -1,12 +1,14 @@
 package console
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/witan-run/witan/internal/console/ui"
 	"github.com/witan-run/witan/internal/event"
@@ -228,8 +230,18 @@ func body(e event.Event) string {
 	return string(raw)
 }
 
+// patience is how long a form waits for a verification: a short chain is done
+// before the page is drawn again, a long one says how far it is.
+const patience = time.Second
+
 func (c *Console) verify(k *call) error {
-	c.chain.start(c)
+	done := c.chain.start(c)
+	ctx, cancel := context.WithTimeout(k.ctx, patience)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 	back := refererPath(k.r)
 	if u, err := url.Parse(back); err != nil || u.Path != "/journal" && !isEventPath(u.Path) {
 		back = "/journal"

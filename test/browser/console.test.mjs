@@ -81,7 +81,7 @@ test("setup, chat, approve, journal, replay", async () => {
   await shot(page, "journal-replayed-light");
   await page.goto("/journal");
   await page.click("#chain button");
-  await page.waitForFunction(() => /Chain whole/.test(document.querySelector("#chain").textContent) || location.reload(), null, { timeout: 10_000, polling: 700 });
+  await until(page, "#chain", /Chain whole/);
   assert.match(await words(page, "#chain"), /against itself only/);
   signedIn = await w.context.storageState();
   assert.deepEqual(w.errors, []);

@@ -83,7 +83,9 @@ function press(b) {
   if ("focusOnly" in b.dataset) return b.focus();
   if (b.matches("input")) return b.focus();
   b.click();
-  if (b.matches("summary")) setTimeout(() => (b.parentElement.querySelector("[data-autofocus]") || b.parentElement.querySelector("textarea,input:not([type=hidden])"))?.focus(), 0);
+  // At once: the next key of somebody who types fast belongs into the field, and must
+  // not press another button.
+  if (b.matches("summary")) (b.parentElement.querySelector("[data-autofocus]") || b.parentElement.querySelector("textarea,input:not([type=hidden])"))?.focus();
 }
 
 function escape(e) {
