@@ -119,7 +119,7 @@ func (w *writer) rest(state State, giveBack func() error) error {
 func (w *writer) start() error {
 	in := w.f.in
 	refs := []event.Ref{in.TaskEvent.Ref()}
-	for _, t := range append(in.Turns[:len(in.Turns):len(in.Turns)], in.Fold...) {
+	for _, t := range in.Turns {
 		if t.EventID != in.TaskEvent.ID && in.shown(t.Label) {
 			refs = append(refs, t.ref())
 		}
@@ -127,7 +127,8 @@ func (w *writer) start() error {
 	if in.Summary != nil && in.shown(in.Summary.Label) {
 		refs = append(refs, in.Summary.ref())
 	}
-	// The fold is not in the first context; its label comes in with the summary.
+	// The fold is not in the first context: it comes in, with its label, as the
+	// cause of the summary.
 	e, err := w.emit(refs, in.StartLabel, in.Start, "Run started: "+w.run.Agent+" answers "+w.run.Requester+".")
 	if err != nil {
 		return err
@@ -182,7 +183,13 @@ func (w *writer) move(m Move, call *llm.Call) (done bool, err error) {
 func (w *writer) summary(s Summary) error {
 	in := w.f.in
 	p := in.summarised(s)
-	e, err := w.emit(w.frontier(), s.Label, p, "Older turns of the thread became a summary of "+itoa(s.Turns)+".")
+	causes := w.frontier()
+	for _, t := range in.Fold {
+		if in.shown(t.Label) {
+			causes = append(causes, t.ref())
+		}
+	}
+	e, err := w.emit(causes, s.Label, p, "Older turns of the thread became a summary of "+itoa(s.Turns)+".")
 	if err != nil {
 		return err
 	}

@@ -297,6 +297,7 @@ func (w *trial) begin() {
 	w.stop = sync.OnceFunc(func() {
 		if w.t.Failed() && os.Getenv("WITAN_TEST_LOG") != "" {
 			w.trail()
+			w.t.Log(w.log.String())
 		}
 		cancel()
 		if err := <-done; err != nil {
