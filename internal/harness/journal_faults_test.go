@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -247,4 +248,52 @@ func TestTortureOfAClockThatJumpsBack(t *testing.T) {
 			g.check(t, 0)
 		})
 	}
+}
+
+// TestTortureOfALockedDatabase lets a foreign program hold the file's write lock
+// for longer than the engine waits: it says so by name, and goes on when the
+// lock is gone.
+func TestTortureOfALockedDatabase(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, "sqlite")
+	g.Life = "locked"
+	db, err := g.open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, _, err := g.produce(ctx, db); done <- err }()
+	more := func(what string) {
+		t.Helper()
+		was := g.acknowledgedSoFar()
+		waitFor(t, 30*time.Second, what, func() bool { return g.acknowledgedSoFar() > was+100 })
+	}
+	more("before the lock")
+	unlock, err := storetest.LockSQLite(g.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := sync.OnceFunc(unlock)
+	defer func() { release(); cancel() }() // before the engine is closed, whatever is found
+	refused := func() bool { raw, _ := os.ReadFile(g.Told); return bytes.Contains(raw, []byte("-")) }
+	waitFor(t, 30*time.Second, "a locked database is told", refused)
+	release()
+	more("after the lock")
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	said, err := g.told()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, kind := range said.refused {
+		if kind != fault.Unavailable.String() {
+			t.Fatalf("%s was told %q of a locked database", key, kind)
+		}
+	}
+	db.Close()
+	g.check(t, 0)
 }

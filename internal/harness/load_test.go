@@ -68,8 +68,11 @@ func begin(ctx context.Context, h *house, verb, tag string, slots int) *load {
 
 // patience is how long a slot waits for an answer before it goes on in another
 // thread: on PostgreSQL what a dead node held is taken over after some seconds
-// only, and the lives until then need work too.
-const patience = 1500 * time.Millisecond
+// only, and the lives until then need work too. backlog bounds what waits.
+const (
+	patience = 1500 * time.Millisecond
+	backlog  = 4 * slots
+)
 
 func (l *load) slot(ctx context.Context, i int) {
 	thread := 0
@@ -94,10 +97,15 @@ func (l *load) slot(ctx context.Context, i int) {
 			l.fly(-1)
 			close(answered)
 		})
-		select {
-		case <-answered:
-		case <-time.After(patience):
-			thread++
+		for waiting := true; waiting; {
+			select {
+			case <-answered:
+				waiting = false
+			case <-time.After(patience):
+				if waiting = l.inFlight() > backlog; !waiting {
+					thread++
+				}
+			}
 		}
 	}
 }
@@ -226,18 +234,28 @@ func (l *load) settleUnknown(ctx context.Context) error {
 }
 
 // finish sends no more and waits until every acknowledged message is answered.
-// It needs a life that is long enough.
-func (l *load) finish(ctx context.Context, limit time.Duration) error {
+// It needs a life that is long enough. It gives up when nothing was answered for
+// so long: how long all of it takes is the machine's business.
+func (l *load) finish(ctx context.Context, stuck time.Duration) error {
 	close(l.enough)
 	done := make(chan struct{})
 	go func() { l.wg.Wait(); close(done) }() // ends with the slots, at the latest with the test
 	var late error
-	select {
-	case <-done:
-	case <-ctx.Done():
-		late = context.Cause(ctx)
-	case <-time.After(limit):
-		late = fmt.Errorf("not all is answered within %v", limit)
+	for left, since := l.inFlight(), time.Now(); late == nil; {
+		select {
+		case <-done:
+			l.leave()
+			l.person.Wait()
+			return l.broken()
+		case <-ctx.Done():
+			late = context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+			if now := l.inFlight(); now < left {
+				left, since = now, time.Now()
+			} else if time.Since(since) > stuck {
+				late = fmt.Errorf("%d messages are not answered, and none was for %v", left, stuck)
+			}
+		}
 	}
 	l.leave()
 	l.person.Wait()

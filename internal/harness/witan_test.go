@@ -16,7 +16,7 @@ import (
 const slots = 40
 
 // livesPerHouse bounds the journal that `witan audit verify` reads after each life.
-const livesPerHouse = 30
+const livesPerHouse = 12
 
 // namedSteps are those at which the process is killed: around each commit, and
 // each step of an effect and of a run.
@@ -92,7 +92,7 @@ func leadLives(t *testing.T, engine, bin string, plans []killer.Plan) (harness.R
 	h.settle(8)
 	k := h.killer()
 	l := begin(t.Context(), h, "do", "m", slots)
-	waitFor(t, 30*time.Second, "the first messages are in flight", func() bool { return l.inFlight() >= slots && l.acknowledged() >= slots })
+	waitFor(t, 60*time.Second, "the first messages are in flight", func() bool { return l.inFlight() >= slots && l.acknowledged() >= slots })
 	if _, err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
