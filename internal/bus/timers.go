@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/fault"
 )
 
 // Timers says "timer.fired" for each due row, once.
@@ -54,13 +55,20 @@ func (t *Timers) Once(ctx context.Context) time.Duration {
 			}
 			return min(max(next.Sub(now), time.Millisecond), t.every)
 		}
+		failed := false
 		for _, d := range due {
 			if _, err := t.engine.Fire(ctx, d, t.origin); err != nil {
 				if ctx.Err() == nil {
-					t.log.WarnContext(ctx, "fire timer", slog.String("kind", d.Kind), slog.Any("error", err))
+					t.log.WarnContext(ctx, "fire timer", slog.String("account", d.Account.String()), slog.String("kind", d.Kind), slog.Any("error", err))
 				}
-				return t.every
+				if ctx.Err() != nil || fault.Is(err, fault.Unavailable) { // the store itself: the others fare no better
+					return t.every
+				}
+				failed = true // one account in trouble does not stop the others' timers
 			}
+		}
+		if failed {
+			return t.every
 		}
 	}
 }

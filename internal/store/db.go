@@ -132,6 +132,7 @@ func (db *DB) Close() {
 		db.lite.close()
 	}
 	if db.pg != nil {
+		db.pg.leaveWork(db.node)
 		db.pg.close()
 	}
 }

@@ -18,8 +18,10 @@ func (db *DB) Erase(ctx context.Context, account, subject id.ID, by string, o ev
 	if subject == account {
 		return fault.New(fault.Invalid, "the account itself cannot be erased as a subject").On("subject")
 	}
-	// The list outside the database first: if we die after it, restart or
-	// restore applies the erasure again; the other order could forget it.
+	// The list outside the database first: if we die after it, nobody was told
+	// that it is done, and asking again does it; a restore of any backup applies
+	// it. The other order could forget it. A restart does not: what the subject
+	// said since an erasure has a key of its own, which must stay.
 	if err := db.keyring.MarkErased(subject); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "note the erasure in the keyring")
 	}
@@ -68,6 +70,9 @@ func purge(t event.Tx, subject id.ID) (rows int64, err error) {
 	}
 	x.db.keys.dropAccount(t.Account()) // a member behind this one must not seal with it
 	x.db.headChanged(t)
+	if lite := x.db.lite; lite != nil { // the log still holds the page with the key
+		AfterCommit(t, func() { lite.scrub.Store(true) })
+	}
 	return rows, nil
 }
 

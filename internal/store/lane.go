@@ -70,11 +70,15 @@ func (l *lane) queue(j *job, bulk bool) error {
 	}
 	l.queues[k].push(j)
 	l.mu.Unlock()
+	l.nudge()
+	return <-j.done // the lane always answers; a cancelled caller is answered at its turn
+}
+
+func (l *lane) nudge() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	return <-j.done // the lane always answers; a cancelled caller is answered at its turn
 }
 
 // patience is how many interactive jobs may pass a waiting bulk one: erasures
@@ -114,6 +118,9 @@ func (l *lane) run(ctx context.Context) {
 				l.drain()
 				return
 			case <-l.wake:
+				if l.eng.scrub.Load() {
+					l.eng.boundWAL()
+				}
 			}
 			continue
 		}

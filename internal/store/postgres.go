@@ -339,4 +339,12 @@ func (p *pgEngine) tell(account id.ID) {
 	}
 }
 
+// leaveWork takes the heartbeat away, so that other nodes need not wait for it
+// to run out before they take over what this one still held.
+func (p *pgEngine) leaveWork(node id.ID) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, _ = p.pool.Exec(ctx, "DELETE FROM nodes WHERE id = $1", node[:]) // else the heartbeat runs out
+}
+
 func (p *pgEngine) close() { p.pool.Close() }

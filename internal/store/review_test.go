@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -244,5 +246,62 @@ func TestTheLogOfTheDatabaseShrinksAgain(t *testing.T) {
 		}
 		write(1, "small")
 		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// TestAnErasedKeyLeavesTheFiles: not even the log beside the database holds the
+// wrapped key for long.
+func TestAnErasedKeyLeavesTheFiles(t *testing.T) {
+	t.Parallel()
+	db, o := openLane(t, 0)
+	sys, err := event.NewOrigin(event.LayerSystem, event.ClassSystem, "test", "subject.erased")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, subject := db.ids.New(), db.ids.New()
+	if err := db.Do(context.Background(), account, func(tx event.Tx) error { return sayOf(tx, o, subject, "x") }); err != nil {
+		t.Fatal(err)
+	}
+	var wrapped []byte
+	if err := db.View(context.Background(), account, func(tx event.Tx) error {
+		var made int64
+		return keySQL.Row(tx, "get_key", []any{account, subject}, &wrapped, &made)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	holds := func() (in []string) {
+		for _, name := range []string{dbFile, dbFile + "-wal"} {
+			if b, err := os.ReadFile(filepath.Join(db.opts.Dir, name)); err == nil && bytes.Contains(b, wrapped) {
+				in = append(in, name)
+			}
+		}
+		return in
+	}
+	if len(holds()) == 0 {
+		t.Fatal("the test does not see the key where it is")
+	}
+	seen, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() { // an old snapshot keeps the log as it is for a while
+		done <- db.View(context.Background(), account, func(tx event.Tx) error {
+			_, _, err := HeadOf(tx)
+			close(seen)
+			<-leave
+			return err
+		})
+	}()
+	<-seen
+	if err := db.Erase(context.Background(), account, subject, "person:x", sys); err != nil {
+		t.Fatal(err)
+	}
+	close(leave)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; len(holds()) > 0; i++ {
+		if i > 300 {
+			t.Fatalf("the key is still in %v", holds())
+		}
+		<-time.After(10 * time.Millisecond)
 	}
 }

@@ -45,6 +45,7 @@ type sqliteEngine struct {
 	deferred map[id.ID]int // rows of deferred per account; guarded by mu
 
 	walPages atomic.Int64 // bytes of the WAL file when last looked at
+	scrub    atomic.Bool  // something was erased: the log must be emptied
 }
 
 // openSQLite locks the folder, opens the file and starts the lane.
@@ -292,6 +293,9 @@ func (e *sqliteEngine) walSize() int64 {
 func (e *sqliteEngine) checkpoint(ctx context.Context) {
 	size := e.walSize()
 	e.walPages.Store(size)
+	if e.scrub.Load() {
+		e.lane.nudge()
+	}
 	if size < walSoft {
 		return
 	}
@@ -306,21 +310,35 @@ func (e *sqliteEngine) checkpoint(ctx context.Context) {
 // boundWAL runs between batches, on the lane's goroutine: a log that passive
 // checkpoints cannot catch up with is restarted, so that it stays below 64 MiB.
 func (e *sqliteEngine) boundWAL() {
-	if e.walPages.Load() < walHard || e.ex == nil {
+	scrub := e.scrub.Load()
+	if e.ex == nil || !scrub && e.walPages.Load() < walHard {
 		return
 	}
 	e.walPages.Store(0)
-	ctx := context.Background()
-	for _, p := range []string{"PRAGMA busy_timeout(0)", "PRAGMA wal_checkpoint(RESTART)", "PRAGMA busy_timeout(5000)"} {
+	mode := "PRAGMA wal_checkpoint(RESTART)"
+	if scrub {
+		mode = "PRAGMA wal_checkpoint(TRUNCATE)"
+	}
+	var busy int64
+	for _, p := range []string{"PRAGMA busy_timeout(0)", mode, "PRAGMA busy_timeout(5000)"} {
 		// A reader of an old snapshot (a backup) makes it busy: then the next round tries again.
-		if r, err := e.ex.query(ctx, p, nil); err == nil {
-			for r.Next() {
-			}
-			r.Close()
-		} else {
+		r, err := e.ex.query(context.Background(), p, nil)
+		if err != nil {
 			e.discard()
 			return
 		}
+		for r.Next() {
+			if p == mode {
+				var pages, moved int64
+				if r.Scan(&busy, &pages, &moved) != nil {
+					busy = 1
+				}
+			}
+		}
+		r.Close()
+	}
+	if scrub && busy == 0 {
+		e.scrub.Store(false)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/store"
 	"github.com/witan-run/witan/internal/store/storetest"
 )
@@ -305,4 +306,70 @@ func TestAWakeUpIsNotLost(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestANodeThatLeavesGivesItsWorkAway: after a stop in order nobody waits for
+// its heartbeat to run out.
+func TestANodeThatLeavesGivesItsWorkAway(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenPostgres(t)
+	n := db.Second(t)
+	item := db.IDs.New()
+	db.Do(t, func(tx event.Tx) error { return store.Enqueue(tx, event.WorkRun, item, "agent:a", storetest.Start) })
+	claim := func(d *storetest.DB) error {
+		return d.Journal.Do(context.Background(), db.Account, func(tx event.Tx) error {
+			_, err := store.Claim(tx, event.WorkRun, item)
+			return err
+		})
+	}
+	if err := claim(n); err != nil {
+		t.Fatal(err)
+	}
+	if err := claim(db); !fault.Is(err, fault.Stale) {
+		t.Fatalf("taken from a living node: %v", err)
+	}
+	n.DB.Close()
+	if ready, err := db.Ready(context.Background(), 10); err != nil || len(ready) != 1 {
+		t.Fatalf("ready: %v, %v", ready, err)
+	}
+	if err := claim(db); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// broken fails to fire the timers of one account.
+type broken struct {
+	bus.Engine
+	account id.ID
+}
+
+func (b broken) Fire(ctx context.Context, d bus.DueTimer, o event.Origin) (bool, error) {
+	if d.Account == b.account {
+		return false, fault.New(fault.Corrupt, "its key does not open")
+	}
+	return b.Engine.Fire(ctx, d, o)
+}
+
+// TestOneAccountsTroubleStopsNoOthersTimers: the timer that fails is the oldest,
+// and it stays so.
+func TestOneAccountsTroubleStopsNoOthersTimers(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenSQLite(t)
+	other := db.NewAccount(t)
+	for i, a := range []id.ID{db.Account, other} {
+		if err := db.Journal.Do(context.Background(), a, func(tx event.Tx) error {
+			return store.SetTimer(tx, "x", "y", storetest.Start.Add(time.Duration(i)*time.Second))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Clock.Advance(time.Minute)
+	timers := bus.NewTimers(broken{db.DB, db.Account}, timerOrigin(t), time.Second, slog.New(slog.DiscardHandler))
+	if wait := timers.Once(context.Background()); wait != time.Second {
+		t.Errorf("looks again after %v", wait)
+	}
+	due, _, _, err := db.DueTimers(context.Background(), 10)
+	if err != nil || len(due) != 1 || due[0].Account != db.Account {
+		t.Fatalf("due: %+v, %v", due, err)
+	}
 }
