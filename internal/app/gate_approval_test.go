@@ -252,7 +252,7 @@ func TestAnEditedCallRunsExactlyWhatWasShown(t *testing.T) {
 func TestTwoApprovalsOfOneRunAreAnsweredApart(t *testing.T) {
 	t.Parallel()
 	one, two := write("thing.one", "medium"), write("thing.two", "high")
-	w := try(t, setup{deeds: []*deed{one, two}, mind: once("thing.one", `{"to":"a"}`, "thing.two", `{"to":"b"}`)})
+	w := try(t, setup{race: true, deeds: []*deed{one, two}, mind: once("thing.one", `{"to":"a"}`, "thing.two", `{"to":"b"}`)})
 	m := w.tell("go")
 	list := w.open(2)
 	for _, a := range list {

@@ -54,7 +54,7 @@ func TestHaltStopsClaimsAndWhatIsUnderWayEndsHonestly(t *testing.T) {
 			t.Parallel()
 			d, entered, leave := gateway("thing.slow")
 			after := write("thing.after", "low")
-			w := try(t, setup{deeds: []*deed{d, after}, mind: func(s scene) []llm.Part {
+			w := try(t, setup{race: true, deeds: []*deed{d, after}, mind: func(s scene) []llm.Part {
 				switch s.step {
 				case 0:
 					return calls("thing.slow", `{"to":"x"}`)
@@ -156,7 +156,7 @@ func TestACancelledRunAsksAndActsNoMore(t *testing.T) {
 func TestACancelledRunLeavesWhatIsUnderWayToTheLedger(t *testing.T) {
 	t.Parallel()
 	d, entered, leave := gateway("thing.slow")
-	w := try(t, setup{deeds: []*deed{d}, mind: once("thing.slow", `{"to":"x"}`)})
+	w := try(t, setup{race: true, deeds: []*deed{d}, mind: once("thing.slow", `{"to":"x"}`)})
 	w.permit("thing.*")
 	w.tell("go")
 	<-entered
@@ -181,7 +181,7 @@ func TestACancelledRunLeavesWhatIsUnderWayToTheLedger(t *testing.T) {
 func TestReport1InProcess(t *testing.T) {
 	t.Parallel()
 	d := write("thing.do", "low")
-	w := try(t, setup{deeds: []*deed{d}, mind: func(s scene) []llm.Part {
+	w := try(t, setup{race: true, deeds: []*deed{d}, mind: func(s scene) []llm.Part {
 		if s.step == 0 {
 			return calls("thing.do", `{"to":"`+lastWord(s.user)+`"}`)
 		}

@@ -170,7 +170,7 @@ func TestOneAnswerWinsAndAGrantIsUsedSoOften(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			d := write("thing.do", "medium")
-			s := setup{deeds: []*deed{d}, mind: once("thing.do", full)}
+			s := setup{race: true, deeds: []*deed{d}, mind: once("thing.do", full)}
 			if engine == "postgres" {
 				url, err := storetest.Postgres(t).Create()
 				if err != nil {

@@ -193,6 +193,7 @@ type setup struct {
 	more     []string
 	channels map[string]HTTPChannel
 	database string
+	race     bool // a test of things that happen at once: the race detector watches it
 	data     string
 	fetch    bool
 }
@@ -238,6 +239,9 @@ autonomy: ` + s.autonomy + "\n"
 // try starts a Witan that has an owner.
 func try(t *testing.T, s setup) *trial {
 	t.Helper()
+	if testing.Short() && !s.race {
+		t.Skip("make check watches what happens at once; make test runs everything")
+	}
 	w := &trial{t: t, setup: s, clock: &skewed{}, log: &lockedBuffer{}, data: s.data}
 	if w.data == "" {
 		w.data = filepath.Join(t.TempDir(), "data")
