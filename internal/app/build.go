@@ -45,9 +45,10 @@ func build(ctx context.Context, c Config, d Deps) (p *parts, err error) {
 	if p.db, p.keyring, err = openStore(ctx, c, d); err != nil {
 		return nil, err
 	}
+	db := p.db // a step that fails returns no parts
 	defer func() {
 		if err != nil {
-			p.db.Close()
+			db.Close()
 		}
 	}()
 	for _, step := range []func(context.Context, Config, Deps) error{

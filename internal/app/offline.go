@@ -5,6 +5,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/kit/fault"
@@ -140,27 +141,38 @@ func Restore(ctx context.Context, c Config, d Deps, o RestoreOptions) (r Restore
 		}
 		return nil
 	})
+	if err != nil && o.From != "" { // a second restore is refused, and all work of the past is held
+		err = fault.New(fault.KindOf(err), "the backup is in its place, but no new epoch began: %w", err).
+			WithFix("put that right, then run: witan restore --promoted")
+	}
 	return r, err
 }
 
 func (p *parts) beginEpoch(ctx context.Context, account id.ID, at int64, r *RestoreReport) error {
+	var old bus.Tip
+	head := func(tx event.Tx) (err error) { old, _, err = store.HeadOf(tx); return err }
+	if err := p.db.View(ctx, account, head); err != nil {
+		return err
+	}
 	if err := p.db.BeginEpoch(ctx, account, at, p.origins.audit, p.identity.EndAll); err != nil {
 		return err
 	}
-	return p.db.View(ctx, account, func(tx event.Tx) error {
-		tip, _, err := store.HeadOf(tx)
-		if err != nil {
+	for after := old.Seq; ; { // many sessions may have ended before it, many effects be held after it
+		var evs []event.Event
+		if err := p.db.View(ctx, account, func(tx event.Tx) (err error) {
+			evs, err = store.EventsAfter(tx, after, 200)
+			return err
+		}); err != nil || len(evs) == 0 {
 			return err
 		}
-		evs, err := store.EventsBefore(tx, tip.Seq+1, 50)
 		for _, e := range evs {
 			if started, ok := e.Payload.(event.EpochStarted); ok {
 				r.Epoch, r.FromSeq = started.Epoch, started.FromSeq
 				r.Held += started.Held
 				r.Sessions += started.Sessions
-				break
+				return nil
 			}
+			after = e.Seq
 		}
-		return err
-	})
+	}
 }
