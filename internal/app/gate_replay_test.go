@@ -158,7 +158,8 @@ func TestAnyFlippedByteOfAStepIsNamedByTheReplay(t *testing.T) {
 	for flipped := 0; flipped < 150; {
 		c := cells[rng.IntN(len(cells))]
 		old := x.Read(fmt.Sprintf("SELECT %s FROM %s WHERE %s", c.column, c.table, c.where), c.key...)
-		set, fresh := "?", any(nil)
+		set := "?"
+		var fresh any
 		switch v := old.(type) {
 		case []byte:
 			if len(v) == 0 {
