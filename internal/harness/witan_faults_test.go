@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -127,8 +128,10 @@ func backupUnderLoad(t *testing.T, engine string) {
 	h := newHouse(t, engine, "")
 	p := h.start()
 	h.settle(8)
-	l := begin(t.Context(), h, "do", "m", slots)
-	waitFor(t, 30*time.Second, "messages are answered", func() bool { return l.acknowledged() > 2*slots })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := begin(ctx, h, "do", "m", slots)
+	waitFor(t, 60*time.Second, "messages are answered", func() bool { return l.acknowledged() > 2*slots })
 	to := filepath.Join(h.dir, "backup")
 	h.local("owner", "POST", "/api/v1/backup", map[string]string{"to": to}, nil)
 	at := len(h.world.World.Effects())
@@ -136,8 +139,9 @@ func backupUnderLoad(t *testing.T, engine string) {
 	if _, err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	l.leave()
-	close(l.enough)
+	cancel() // nobody may say again to the restored house what the lost one did not take
+	l.wg.Wait()
+	l.person.Wait()
 	args := []string{"restore", to, "--data", filepath.Join(h.dir, "restored"), "--config", h.config()}
 	env := h.env
 	if engine == "postgres" {
