@@ -576,7 +576,7 @@ func TestConsoleRoutesKeepTheRolesTable(t *testing.T) {
 		}
 		path := strings.ReplaceAll(r.Path, "{id}", "01m8q511bae1ktk3kkvfjtkhmm")
 		try := func(b browser) page {
-			if r.Method == "GET" {
+			if r.Method == http.MethodGet {
 				return b.get(path)
 			}
 			return b.post(path, "answer", "none")
