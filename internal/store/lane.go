@@ -371,6 +371,9 @@ func (l *lane) single(j *job, err error) {
 		if berr != nil {
 			l.eng.discard()
 			err = berr
+			if attempt >= 1 {
+				break // locked by somebody else, and the engine has waited for it twice
+			}
 			continue
 		}
 		m = l.turn(j, ex, nil)

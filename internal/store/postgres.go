@@ -60,7 +60,7 @@ func (db *DB) openPostgres(ctx context.Context) error {
 	// A node that vanishes in mid-transaction must not keep its row locks until
 	// TCP gives up: another takes its work over within 10 s.
 	if _, set := cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"]; !set {
-		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "8000"
+		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "2000"
 	}
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -249,7 +249,10 @@ func (p *pgEngine) once(ctx context.Context, db *DB, account id.ID, f func(event
 	}
 	if err = ex.end(ctx, &b); err != nil && c.Conn().IsClosed() {
 		ex.release() // many may ask at once: none may keep a dead connection's place in the pool meanwhile
-		if x.landedPostgres(ctx, p) {
+		switch landed, told := x.landedPostgres(ctx, p); {
+		case !told:
+			err = fault.New(fault.Unknown, "the database went away during the commit: whether it was saved cannot be told: %w", err)
+		case landed:
 			err = nil // the answer was lost, the commit was not
 		}
 	}
@@ -294,27 +297,30 @@ func (x *tx) appendPostgres(b *pgx.Batch, h *head) {
 // landedPostgres asks, on a new connection, whether a commit whose answer was
 // lost is durable: its last event is there or not. The server may still be at
 // it, so the head row comes first: it is free once that transaction has ended.
-func (x *tx) landedPostgres(ctx context.Context, p *pgEngine) bool {
+func (x *tx) landedPostgres(ctx context.Context, p *pgEngine) (landed, told bool) {
 	evs := x.Events()
 	if len(evs) == 0 {
-		return false
+		return false, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, landedFor)
 	defer cancel()
 	last := evs[len(evs)-1]
-	for range 5 {
+	for attempt := 0; ctx.Err() == nil; attempt++ { // a server that crashed recovers first
 		var n int
 		_, err := p.pool.Exec(ctx, "SELECT seq FROM journal_heads WHERE account_id = $1 FOR SHARE", last.Account[:])
 		if err == nil {
 			err = p.pool.QueryRow(ctx, "SELECT count(*) FROM events WHERE account_id = $1 AND id = $2", last.Account[:], last.ID[:]).Scan(&n)
 		}
 		if err == nil {
-			return n == 1
+			return n == 1, true
 		}
-		backoff(6)
+		backoff(attempt)
 	}
-	return false
+	return false, false
 }
+
+// landedFor bounds how long a commit whose answer was lost is asked about.
+const landedFor = 30 * time.Second
 
 func (p *pgEngine) view(ctx context.Context, db *DB, account id.ID, f func(event.Tx) error) error {
 	c, err := p.pool.Acquire(ctx)

@@ -13,8 +13,9 @@ SELECT number, body, made_by, digest, event_id, at FROM prompts p WHERE account_
 INSERT INTO llm_spends (account_id, scope, period, spent_tokens, spent_usd, held_tokens, held_usd)
 VALUES (?, ?, ?, 0, 0, 0, 0) ON CONFLICT (account_id, scope, period) DO NOTHING
 -- name: lock_spends sqlite
+-- The account stands in each alternative: outside of them SQLite would walk all spends of the account.
 SELECT scope, period, spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends
-WHERE account_id = ? AND ((scope = ? AND period = ?) OR (scope = ? AND period = ?) OR (scope = ? AND period = ?))
+WHERE (account_id = ?1 AND scope = ?2 AND period = ?3) OR (account_id = ?1 AND scope = ?4 AND period = ?5) OR (account_id = ?1 AND scope = ?6 AND period = ?7)
 -- name: lock_spends postgres
 SELECT scope, period, spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends
 WHERE account_id = ? AND ((scope = ? AND period = ?) OR (scope = ? AND period = ?) OR (scope = ? AND period = ?))
