@@ -54,7 +54,7 @@ compile:
 	@$(STAGE) compile 720 bash -c 'go build ./... && go vet ./...'
 
 unit:
-	@$(STAGE) unit 720 go test -shuffle=on -timeout 11m $(PKG)
+	@$(STAGE) unit 720 go test -shuffle=on -skip '^TestTorture' -timeout 11m $(PKG)
 
 # --- the stages of check --------------------------------------------------
 
