@@ -296,7 +296,8 @@ func (c *restoreCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.say("Restored. Epoch %d begins after event %d; %d pieces of work wait for a person in the Inbox, %d sessions ended.",
+	return s.say("Restored. Epoch %d begins after event %d; %d pieces of work wait for a person in the Inbox, %d sessions ended.\n"+
+		"Start Witan, look at the Inbox, then let timers and runs of the past go on with: witan release",
 		r.Epoch, r.FromSeq, r.Held, r.Sessions)
 }
 

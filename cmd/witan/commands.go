@@ -19,6 +19,7 @@ type commands struct {
 	Settle  settleCmd  `cmd:"" help:"Settle an effect of which nobody can tell whether it happened."`
 	Halt    haltCmd    `cmd:"" help:"Stop everything, one workspace or one agent. Anyone may."`
 	Resume  resumeCmd  `cmd:"" help:"Lift a stop."`
+	Release releaseCmd `cmd:"" help:"After a restore, let the runs, deliveries and timers of the past go on."`
 	Audit   auditCmd   `cmd:"" help:"Verify, sign and export the journal."`
 	Replay  replayCmd  `cmd:"" help:"Run a recorded run again, offline, and compare every byte."`
 	Token   tokenCmd   `cmd:"" help:"Personal API tokens."`

@@ -263,3 +263,20 @@ func (c *resumeCmd) Run(s *session) error {
 		return s.say("%s goes on.", c.Scope)
 	})
 }
+
+// releaseCmd lets go on what a restore held.
+type releaseCmd struct{}
+
+// Help implements kong.HelpProvider.
+func (releaseCmd) Help() string {
+	return `A restore holds all work of the past, because it may have been done after the
+backup was made. Look at the Inbox first. Effects are not let go by this: each
+waits there for its own answer.`
+}
+
+// Run implements the command.
+func (c *releaseCmd) Run(s *session) error {
+	return call(s, "POST", "/api/v1/held-work/release", nil, func(v struct{ Work, Timers int64 }) error {
+		return s.say("%d runs and deliveries and %d timers go on. Effects wait for their own answers in the Inbox.", v.Work, v.Timers)
+	})
+}

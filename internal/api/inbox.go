@@ -109,6 +109,7 @@ func (a *API) parkedRoutes() []Route {
 	return []Route{
 		on("GET", "/api/v1/parked", identity.ActInboxRead, "Reactions that wait for a person, oldest first.", a.listParked),
 		on("POST", "/api/v1/parked/unpark", identity.ActJournalUnpark, "Let a parked stream go on.", a.unpark),
+		on("POST", "/api/v1/held-work/release", identity.ActJournalUnpark, "After a restore, let the runs, deliveries and timers of the past go on; effects wait for their own answers.", a.release),
 	}
 }
 
@@ -127,6 +128,16 @@ type unparkIn struct {
 
 func (a *API) unpark(ctx context.Context, c *call, in unparkIn) (none, error) {
 	return none{}, a.Deps.Unpark(ctx, a.Account, c.who.By(), in.Body.Subscriber, in.Body.Stream, in.Body.Skip)
+}
+
+type releasedView struct {
+	Work   int64 `json:"work"`   // runs and deliveries
+	Timers int64 `json:"timers"` // schedules
+}
+
+func (a *API) release(ctx context.Context, c *call, _ none) (releasedView, error) {
+	work, timers, err := a.Audit.Release(ctx, a.Account, c.who.By())
+	return releasedView{work, timers}, err
 }
 
 // haltView is a stop in force.

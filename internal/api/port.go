@@ -45,6 +45,9 @@ type Audit interface {
 	// Export writes events from seq to seq (0 is the end) as gzipped JSON lines:
 	// sealed and provable, or opened for reading.
 	Export(ctx context.Context, account id.ID, from, to int64, open bool, w io.Writer) (n, last int64, err error)
+	// Release lets go on what a restore held: runs, deliveries and timers, not
+	// effects. fault.Conflict means that nothing is held.
+	Release(ctx context.Context, account id.ID, by string) (work, timers int64, err error)
 }
 
 // Verified is what a verification found.

@@ -181,7 +181,7 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 			},
 		},
 		HTTP:   map[string]api.HTTPChannel{"bridge": program{bridge, intake}},
-		Record: record{}, Audit: audit{db, give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.held")},
+		Record: record{}, Audit: audit{db, give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.held", "work.released")},
 		Tails: bus.NewTails(db.DB, log), Unpark: router.Unpark,
 		Backup: func(ctx context.Context, dir string) (api.BackupMade, error) {
 			m, err := db.Backup(ctx, dir, nil)
@@ -420,6 +420,10 @@ func (a audit) Sign(ctx context.Context, account id.ID) (json.RawMessage, error)
 		return nil, err
 	}
 	return json.Marshal(c)
+}
+
+func (a audit) Release(ctx context.Context, account id.ID, by string) (int64, int64, error) {
+	return a.db.ReleaseHeld(ctx, account, by, a.origin)
 }
 
 func (a audit) Export(ctx context.Context, account id.ID, from, to int64, open bool, w io.Writer) (int64, int64, error) {

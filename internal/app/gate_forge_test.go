@@ -38,7 +38,7 @@ func TestNoPartOfTheProcessCanSpeakForAnother(t *testing.T) {
 		"dispatch": {event.AgentTask{}, event.OutboundMessage{}, event.DeliveryReceipt{}, event.HeldSettled{}, event.ContactSaved{}},
 		"channel":  {event.InboundMessage{}, event.InboundEvent{}},
 		"timers":   {event.TimerFired{}},
-		"audit":    {event.EpochStarted{}, event.WorkHeld{}},
+		"audit":    {event.EpochStarted{}, event.WorkHeld{}, event.WorkReleased{}},
 		"model":    {event.LLMResponse{}, event.LLMRequest{}},
 		"identity": {event.PersonSaved{}, event.AccountCreated{}},
 	}

@@ -71,6 +71,11 @@ func (a audit) Verify(ctx context.Context, account id.ID, checkpoints []json.Raw
 	return api.Verified{Events: r.Events, Erased: r.Erased, Base: r.Base, Head: r.Head, Hash: hex.EncodeToString(r.Hash[:])}, nil
 }
 
+// Release implements api.Audit.
+func (a audit) Release(ctx context.Context, account id.ID, by string) (work, timers int64, err error) {
+	return a.db.ReleaseHeld(ctx, account, by, a.origin)
+}
+
 // Sign implements api.Audit.
 func (a audit) Sign(ctx context.Context, account id.ID) (json.RawMessage, error) {
 	c, err := a.db.SignCheckpoint(ctx, account, a.origin)

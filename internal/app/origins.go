@@ -50,6 +50,6 @@ func newOrigins() (o origins, err error) {
 	o.prompts = give(event.LayerAgent, event.ClassModel, "prompts", "prompt.saved")
 	o.router = give(event.LayerSystem, event.ClassSystem, "router", "subscriber.parked", "subscriber.unparked")
 	o.timers = give(event.LayerSystem, event.ClassSystem, "timers", "timer.fired")
-	o.audit = give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.held")
+	o.audit = give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.held", "work.released")
 	return o, err
 }

@@ -68,6 +68,13 @@ type WorkHeld struct {
 	Reason string `json:"reason"` // restore, poison
 }
 
+// WorkReleased says that a person let go on what a restore had held.
+type WorkReleased struct {
+	By     string `json:"by"`
+	Work   int    `json:"work"`   // runs and deliveries
+	Timers int    `json:"timers"` // schedules
+}
+
 // EventType and sealed close the set of payloads.
 func (TimerFired) EventType() Type         { return "timer.fired" }
 func (SubjectErased) EventType() Type      { return "subject.erased" }
@@ -77,6 +84,7 @@ func (SubscriberUnparked) EventType() Type { return "subscriber.unparked" }
 func (CheckpointSigned) EventType() Type   { return "checkpoint.signed" }
 func (SegmentCut) EventType() Type         { return "segment.cut" }
 func (WorkHeld) EventType() Type           { return "work.held" }
+func (WorkReleased) EventType() Type       { return "work.released" }
 
 func (TimerFired) sealed()         {}
 func (SubjectErased) sealed()      {}
@@ -86,6 +94,7 @@ func (SubscriberUnparked) sealed() {}
 func (CheckpointSigned) sealed()   {}
 func (SegmentCut) sealed()         {}
 func (WorkHeld) sealed()           {}
+func (WorkReleased) sealed()       {}
 
 var systemRows = []Row{
 	row[TimerFired](1, layers(LayerSystem), classes(ClassSystem), "A due moment came."),
@@ -96,4 +105,5 @@ var systemRows = []Row{
 	row[CheckpointSigned](1, layers(LayerSystem), classes(ClassSystem), "A signed tip of the chain."),
 	row[SegmentCut](1, layers(LayerSystem), classes(ClassSystem), "A sealed prefix left for an archive."),
 	row[WorkHeld](1, layers(LayerSystem), classes(ClassSystem), "Leased work waits for a person."),
+	row[WorkReleased](1, layers(LayerSystem), classes(ClassSystem), "What a restore held goes on."),
 }

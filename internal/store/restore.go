@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/kit/secret"
@@ -199,9 +200,32 @@ func (db *DB) BeginEpoch(ctx context.Context, account id.ID, backupAt int64, o e
 	})
 }
 
-// ReleaseTimers lets held timers of a past epoch fire; a person asked for it.
-func ReleaseTimers(t event.Tx) (int64, error) {
-	return auditSQL.Exec(t, "release_timers", t.Account())
+// ReleaseHeld lets go on what a restore held: runs, deliveries and timers; by asked
+// for it. Effects stay: each may have happened after the backup was made, so each
+// waits for its own answer. Conflict means that nothing is held.
+func (db *DB) ReleaseHeld(ctx context.Context, account id.ID, by string, o event.Origin) (work, timers int64, err error) {
+	err = db.Do(ctx, account, func(t event.Tx) error {
+		now, err := DBNow(t)
+		if err != nil {
+			return err
+		}
+		if work, err = auditSQL.Exec(t, "release_work", clock.Micros(now), account); err != nil {
+			return err
+		}
+		if timers, err = auditSQL.Exec(t, "release_timers", account); err != nil {
+			return err
+		}
+		if work+timers == 0 {
+			return fault.New(fault.Conflict, "no run, delivery or timer is held by a restore")
+		}
+		AfterCommit(t, db.hub.timerSet)
+		_, err = t.Emit(o, event.Draft{
+			Payload: event.WorkReleased{By: by, Work: int(work), Timers: int(timers)},
+			Label:   event.NewLabel(event.Person, event.AccountWide()), Summary: "What a restore held goes on.",
+		})
+		return err
+	})
+	return work, timers, err
 }
 
 // HeldWork is leased work that waits for a person.

@@ -87,6 +87,20 @@ func TestARestoreThatIsCutOffRepeatsNothing(t *testing.T) {
 		if p := evs[len(evs)-1].Payload.(event.EpochStarted); p.Held != 2 || p.Schedules != 1 {
 			t.Errorf("the new epoch says %+v", p)
 		}
+		let := storetest.Origin(t, event.LayerSystem, event.ClassSystem, "test", "work.released")
+		work, timers, err := n.ReleaseHeld(ctx, n.Account, "person:x", let)
+		if err != nil || work != 1 || timers != 1 { // the effect stays
+			t.Errorf("released %d and %d, %v", work, timers, err)
+		}
+		if ready, err := n.Ready(ctx, 10); err != nil || len(ready) != 1 || ready[0].ID != waits {
+			t.Errorf("after the release %v is ready, %v", ready, err)
+		}
+		if due, _, _, err := n.DueTimers(ctx, 10); err != nil || len(due) != 1 {
+			t.Errorf("after the release %v is due, %v", due, err)
+		}
+		if _, _, err := n.ReleaseHeld(ctx, n.Account, "person:x", let); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a second release: %v", err)
+		}
 	})
 }
 

@@ -160,6 +160,8 @@ UPDATE journal_heads SET epoch = epoch + 1 WHERE account_id = ?
 UPDATE work SET state = 'held', reason = 'restore', node_id = NULL, fence = fence + 1 WHERE account_id = ? AND state <> 'held'
 -- name: hold_timers
 UPDATE timers SET held = 1 WHERE account_id = ? AND held = 0
+-- name: release_work
+UPDATE work SET state = 'ready', reason = '', due_at = ? WHERE account_id = ? AND state = 'held' AND reason = 'restore' AND kind <> 'effect'
 -- name: release_timers
 UPDATE timers SET held = 0 WHERE account_id = ? AND held = 1
 -- name: held_in_all
