@@ -46,9 +46,15 @@ func messageSource(name string, t Turn) source {
 			s.fields = append(s.fields, f)
 		}
 	}
-	for _, w := range strings.FieldsFunc(t.Text, unicode.IsSpace) {
+	for w := range strings.FieldsFuncSeq(t.Text, unicode.IsSpace) {
+		if len(s.fields) >= maxFields {
+			break
+		}
+		if len(w) < minQuote { // most words of a long text; trimmed, they are shorter still
+			continue
+		}
 		w = strings.Trim(w, `.,;:!?"'()[]{}<>`)
-		if kind := typed(w); kind != "" && len(s.fields) < maxFields {
+		if kind := typed(w); kind != "" {
 			s.fields = append(s.fields, field{name: "text." + kind, value: w, inner: true})
 		}
 	}
