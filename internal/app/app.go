@@ -210,7 +210,7 @@ func (a *App) serve(ctx context.Context, l net.Listener, local bool) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.Close()
 	}
-	_ = <-done // that it was shut down
+	<-done // that it was shut down
 	return err
 }
 
