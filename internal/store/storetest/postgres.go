@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -54,9 +53,12 @@ func StartServer(durable bool) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep()
 	dir, err := os.MkdirTemp("", "witan-pg-")
 	if err != nil {
+		return nil, err
+	}
+	if err := sweepAfter(dir); err != nil {
+		_ = os.RemoveAll(dir)
 		return nil, err
 	}
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT} // dies with the test
@@ -113,25 +115,6 @@ func (s *Server) Restart() error {
 	}
 	b, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	return fmt.Errorf("PostgreSQL did not start: %s", b)
-}
-
-// sweep removes the folders of servers that died with their test process: a
-// test binary has no last moment of its own in which to do it.
-func sweep() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "witan-pg-*"))
-	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
-		if err == nil {
-			line, _, _ := strings.Cut(string(b), "\n")
-			pid, err := strconv.Atoi(line)
-			if err != nil || syscall.Kill(pid, 0) == nil {
-				continue // it lives
-			}
-		} else if st, err := os.Stat(dir); err != nil || time.Since(st.ModTime()) < 5*time.Minute {
-			continue // it is being made
-		}
-		_ = os.RemoveAll(dir)
-	}
 }
 
 func findBin() (string, error) {
