@@ -210,7 +210,9 @@ func (a *App) serve(ctx context.Context, l net.Listener, local bool) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.Close()
 	}
-	<-done // that it was shut down
+	if ended := <-done; err == nil && !errors.Is(ended, http.ErrServerClosed) {
+		err = ended
+	}
 	return err
 }
 
