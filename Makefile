@@ -75,7 +75,7 @@ race:
 torture-short:
 	@$(STAGE) torture 300 env WITAN_TORTURE=short .ci/torture -timeout 5m
 
-browser: ## drive the console in a real browser
+browser: deps ## drive the console in a real browser
 	@$(STAGE) browser 240 .ci/browser
 
 fresh:
