@@ -3,6 +3,7 @@ package internal_test
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,10 @@ func use(paths ...string) string {
 	return b.String()
 }
 
+// inWork is the path of a file that is planted in the package work, a domain like
+// any other.
+func inWork(file string) string { return path.Join("internal", "work", file) }
+
 func TestRulesBite(t *testing.T) {
 	t.Parallel()
 	in := func(pkg string) string { return "import \"" + module + "/internal/" + pkg + "\"\n" }
@@ -50,16 +55,16 @@ func TestRulesBite(t *testing.T) {
 		name, rule, file, text, want string
 	}{
 		{"a package in no ring", "table", "internal/wiring/a.go", "", "not in the table"},
-		{"a child in no ring", "table", "internal/work/board/a.go", "", "not in the table"},
+		{"a child in no ring", "table", inWork("board/a.go"), "", "not in the table"},
 		{"code outside cmd and internal", "table", "pkg/a/a.go", "", "outside cmd and internal"},
 
 		{"upward", "rings", "internal/policy/a.go", use("work"), "ring 2 may not import ring 3"},
 		{"event imports a domain", "rings", "internal/event/a.go", use("policy"), "ring 1 may not import ring 2"},
 		{"sideways in ring 2", "rings", "internal/policy/a.go", use("llm"), "siblings of ring 2"},
-		{"sideways in ring 3", "rings", "internal/work/a.go", use("agent"), "siblings of ring 3"},
+		{"sideways in ring 3", "rings", inWork("a.go"), use("agent"), "siblings of ring 3"},
 		{"an edge that is not listed", "rings", "internal/dispatch/a.go", use("skill/manifest"), "siblings of ring 3"},
 		{"a domain imports its adapter", "rings", "internal/channel/a.go", use("channel/email"), "from child to parent only"},
-		{"a domain imports the store", "rings", "internal/work/a.go", use("store"), "ring 3 may not import ring 4"},
+		{"a domain imports the store", "rings", inWork("a.go"), use("store"), "ring 3 may not import ring 4"},
 		{"sideways in ring 4", "rings", "internal/mcp/a.go", use("api"), "siblings of ring 4"},
 		{"adapter to adapter", "rings", "internal/channel/email/a.go", use("channel/slack"), "it may import only"},
 		{"adapter into another domain", "rings", "internal/channel/email/a.go", use("dispatch"), "it may import only"},
@@ -68,7 +73,7 @@ func TestRulesBite(t *testing.T) {
 		{"store imports its child", "rings", "internal/store/a.go", use("store/workdb"), "from child to parent only"},
 		{"parent imports faculty", "rings", "internal/mind/a.go", use("mind/faculty"), "from child to parent only"},
 		{"faculty imports cycle", "rings", "internal/mind/faculty/a.go", use("mind/cycle"), "siblings of ring 3"},
-		{"bus below ring 4", "rings", "internal/work/a.go", use("bus"), "used by ring 4 and app only"},
+		{"bus below ring 4", "rings", inWork("a.go"), use("bus"), "used by ring 4 and app only"},
 		{"vocabulary imports its parent", "rings", "internal/skill/manifest/a.go", use("skill"), "neither its parent"},
 		{"kit imports kit", "rings", "internal/kit/canon/a.go", use("kit/fault"), "standard library only"},
 		{"kit test imports kit", "rings", "internal/kit/canon/a_test.go", use("kit/fault"), "standard library only"},
@@ -76,15 +81,15 @@ func TestRulesBite(t *testing.T) {
 		{"client used by a domain", "rings", "internal/mcp/a.go", use("api/client"), "for cmd and the harness"},
 		{"app imports harness", "rings", "internal/app/a.go", use("harness"), "siblings of ring 5"},
 		{"somebody imports a command", "rings", "internal/app/a.go", "import _ \"" + module + "/cmd/witan\"", "nobody imports a command"},
-		{"test reaches up too far", "rings", "internal/work/a_test.go", ext("work", use("store/workdb")), "ring 3 may not import ring 4"},
-		{"inner test reaches up", "rings", "internal/work/a_test.go", use("store/storetest"), "only an external test"},
-		{"code reaches up to the test helpers", "rings", "internal/work/a.go", use("store/storetest"), "ring 3 may not import ring 4"},
+		{"test reaches up too far", "rings", inWork("a_test.go"), ext("work", use("store/workdb")), "ring 3 may not import ring 4"},
+		{"inner test reaches up", "rings", inWork("a_test.go"), use("store/storetest"), "only an external test"},
+		{"code reaches up to the test helpers", "rings", inWork("a.go"), use("store/storetest"), "ring 3 may not import ring 4"},
 
 		{"cmd imports a domain", "commands", "cmd/witan/a.go", use("work"), "cmd may import only"},
 		{"cmd imports the store", "commands", "cmd/witan/a.go", use("store"), "cmd may import only"},
 		{"cmd imports the API server", "commands", "cmd/witan/a.go", use("api"), "cmd may import only"},
 
-		{"driver in a domain", "third party", "internal/work/a.go", use("modernc.org/sqlite"), "drivers live in store"},
+		{"driver in a domain", "third party", inWork("a.go"), use("modernc.org/sqlite"), "drivers live in store"},
 		{"database/sql in an adapter", "third party", "internal/mcp/a.go", `import _ "database/sql"`, "drivers live in store"},
 		{"driver in a test", "third party", "internal/app/a_test.go", use("github.com/jackc/pgx/v5"), "drivers live in store"},
 		{"kit with a module", "third party", "internal/kit/id/a.go", use("golang.org/x/crypto/argon2"), "standard library only"},
@@ -101,22 +106,22 @@ func TestRulesBite(t *testing.T) {
 		{"a domain makes an origin", "callers", "internal/agent/a.go", in("event") + "var f = event.NewOrigin", "hands out the right to speak"},
 		{"the store makes an origin", "callers", "internal/store/a.go", in("event") + "var f = event.NewOrigin", "hands out the right to speak"},
 		{"a skill builds a delivery", "callers", "internal/skill/a.go", in("event") + "var f = event.NewDelivery[int]", "only the bus"},
-		{"a domain makes a transaction", "callers", "internal/work/a.go", in("event") + "var f = event.NewCollector", "only the store makes"},
+		{"a domain makes a transaction", "callers", inWork("a.go"), in("event") + "var f = event.NewCollector", "only the store makes"},
 		{"console opens the database", "callers", "internal/console/a.go", in("store") + "var f = store.Open", "in one place"},
 		{"a test opens the database", "callers", "internal/mcp/a_test.go", in("store") + "var f = store.Open", "in one place"},
 		{"a channel sends past the gateway", "callers", "internal/notify/a.go", in("dispatch") + "func f(g dispatch.Gateway) { g.Send() }", "everything that leaves"},
 
-		{"a file of 803 lines", "file size", "internal/work/a.go", long, "at most 800"},
-		{"large files throughout", "file size", "internal/work/a.go", long[:200*len("var _ = 0\n")], "the median file"},
-		{"a drawer", "package names", "internal/work/util/a.go", "", "says nothing"},
-		{"a drawer of types", "package names", "internal/work/types.go", "", "says nothing"},
-		{"no package comment", "package comments", "internal/work/a.go", "package work\n", "no package comment"},
-		{"a comment that says nothing", "package comments", "internal/work/a.go", "// Package work.\npackage work\n", "no package comment"},
+		{"a file of 803 lines", "file size", inWork("a.go"), long, "at most 800"},
+		{"large files throughout", "file size", inWork("a.go"), long[:200*len("var _ = 0\n")], "the median file"},
+		{"a drawer", "package names", inWork("util/a.go"), "", "says nothing"},
+		{"a drawer of types", "package names", inWork("types.go"), "", "says nothing"},
+		{"no package comment", "package comments", inWork("a.go"), "package work\n", "no package comment"},
+		{"a comment that says nothing", "package comments", inWork("a.go"), "// Package work.\npackage work\n", "no package comment"},
 		{"path in a page", "forbidden words", "docs/a.md", "see /wo" + "rk/main/x", "path of a machine"},
-		{"path in code", "forbidden words", "internal/work/a.go", `const p = "/tm` + `p/w/x"`, "path of a machine"},
+		{"path in code", "forbidden words", inWork("a.go"), `const p = "/tm` + `p/w/x"`, "path of a machine"},
 		{"path in the Makefile", "forbidden words", "Makefile", "cd /ro" + "ot/witan", "path of a machine"},
-		{"a promise", "forbidden words", "internal/work/a.go", "// TO" + "DO: later", "promises something"},
-		{"a test that sleeps", "waiting", "internal/work/a_test.go", "import \"time\"\nfunc f() { time.Sleep(1) }", "sleeps"},
+		{"a promise", "forbidden words", inWork("a.go"), "// TO" + "DO: later", "promises something"},
+		{"a test that sleeps", "waiting", inWork("a_test.go"), "import \"time\"\nfunc f() { time.Sleep(1) }", "sleeps"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -145,8 +150,8 @@ func TestRulesLetGoodCodePass(t *testing.T) {
 		"internal/kit/canon/a_test.go":        use("pgregory.net/rapid"),
 		"internal/kit/id/a.go":                `import _ "database/sql/driver"`,
 		"internal/event/a.go":                 use("kit/id", "kit/canon"),
-		"internal/work/a.go":                  use("event", "policy", "skill/manifest", "memory/recall"),
-		"internal/work/a_test.go":             "package work_test\n" + use("work", "store/storetest", "llm/script"),
+		inWork("a.go"):                        use("event", "policy", "skill/manifest", "memory/recall"),
+		inWork("a_test.go"):                   "package work_test\n" + use("work", "store/storetest", "llm/script"),
 		"internal/skill/a.go":                 use("skill/manifest", "policy"),
 		"internal/skill/manifest/a.go":        use("event"),
 		"internal/memory/recall/a.go":         use("event"),

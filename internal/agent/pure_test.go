@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // tests do not depend on the machine's zones
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -179,7 +180,7 @@ func TestParseWhenReadsPeoplesTimes(t *testing.T) {
 	t.Parallel()
 	zone, err := time.LoadLocation("Europe/Zagreb")
 	if err != nil {
-		t.Skip("no time zones on this machine")
+		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 30, 11, 21, 0, 0, zone) // a Monday
 	for in, want := range map[string]string{

@@ -15,8 +15,8 @@ func TestIntakeStopsBeforeTheDiskIsFullAndTheBallastGoesFirst(t *testing.T) {
 	d := newDisk(t.TempDir(), slog.New(slog.DiscardHandler))
 	d.free = func(string) (int64, error) { return free, nil }
 	d.look(context.Background())
-	if _, err := os.Stat(d.ballast()); err != nil {
-		t.Skipf("this file system reserves no space: %v", err)
+	if _, err := os.Stat(d.ballast()); err != nil { // the gate must work without it
+		t.Logf("this file system reserves no space, nothing is given away below: %v", err)
 	}
 	if d.gate() != nil {
 		t.Fatal("intake is closed with a gibibyte free")
