@@ -1,13 +1,18 @@
 package api_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/witan-run/witan/internal/api"
+	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/kit/fault"
+	"github.com/witan-run/witan/internal/kit/id"
 )
 
 func TestAMessageIsAnsweredAndReplayed(t *testing.T) {
@@ -198,4 +203,48 @@ func TestAnOldProofAsksForAFreshOne(t *testing.T) {
 	}
 	h.ok(request{method: "POST", path: "/api/v1/session/verify", session: h.owner.Secret, body: map[string]string{"password": goodWords}}, 200, nil)
 	h.ok(q, 201, nil)
+}
+
+// meddler is a journal in which something happens before one of the views.
+type meddler struct {
+	event.Journal
+	left int // views until then; 0 is never
+	act  func()
+}
+
+func (m *meddler) View(ctx context.Context, account id.ID, f func(event.Tx) error) error {
+	if m.left--; m.left == 0 {
+		m.act()
+	}
+	return m.Journal.View(ctx, account, f)
+}
+
+// TestAnAnswerThatComesWhileItIsReadHasWords answers the message before each of
+// the views in which a request for it reads: what is "answered" has an answer.
+func TestAnAnswerThatComesWhileItIsReadHasWords(t *testing.T) {
+	t.Parallel()
+	m := &meddler{}
+	h := newHouse(t, func(d *api.Deps) { m.Journal, d.Journal = d.Journal, m })
+	m.act = h.drain
+	token, met := h.token(h.owner), 0
+	for n := 1; n <= 8; n++ {
+		var said struct{ MessageID string }
+		h.ok(request{method: "POST", path: "/api/v1/messages", as: token, body: `{"text":"help","channel":"cli"}`, headers: map[string]string{"Idempotency-Key": fmt.Sprint(n)}}, 202, &said)
+		var f struct {
+			State   string
+			Answers []struct{ Text string }
+		}
+		m.left = n
+		h.ok(request{method: "GET", path: "/api/v1/messages/" + said.MessageID, as: token}, 200, &f)
+		if m.left <= 0 {
+			met++
+		}
+		if m.left = 0; (f.State == "answered") != (len(f.Answers) == 1) {
+			t.Errorf("answered before view %d, the message is %+v", n, f)
+		}
+		h.drain()
+	}
+	if met == 0 || met == 8 {
+		t.Errorf("%d of 8 answers came while the message was read", met)
+	}
 }

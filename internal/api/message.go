@@ -117,32 +117,36 @@ type answerText struct {
 // done reports whether waiting longer could change nothing that is waited for.
 func (v messageView) done() bool { return v.State != "waiting" }
 
+// fate reads the message, its answers and its run in one view: the run's end and
+// the answer are one commit, so no reader sees the one without the other.
 func (a *API) fate(ctx context.Context, message id.ID) (messageView, error) {
-	f, err := a.Dispatch.Fate(ctx, a.Account, message)
-	if err != nil {
-		return messageView{}, err
-	}
-	state, reason, said, err := a.Dispatch.Answer(ctx, a.Account, f.Channel, message)
-	if err != nil {
-		return messageView{}, err
-	}
-	v := messageView{MessageID: message, ThreadID: f.ThreadID, Channel: f.Channel, State: state, Reason: reason, RunID: f.RunID, Agent: f.Agent,
-		EventID: f.EventID, At: f.At, Answers: []answerText{}}
-	for _, m := range said {
-		v.Answers = append(v.Answers, answerText{m.MessageID, m.Agent, m.Text, m.IsError})
-	}
-	if f.RunID.IsZero() {
-		return v, nil
-	}
-	run, err := see(ctx, a, func(tx event.Tx) (agent.Run, error) { return a.Agents.Store.GetRun(tx, f.RunID) })
-	if fault.Is(err, fault.NotFound) {
-		return v, nil
-	}
-	v.RunState = string(run.State)
-	if run.State == agent.Finished && v.State == "waiting" {
-		v.State = run.Outcome
-	}
-	return v, err
+	return see(ctx, a, func(tx event.Tx) (messageView, error) {
+		f, err := a.Dispatch.FateOf(tx, message)
+		if err != nil {
+			return messageView{}, err
+		}
+		state, said, err := a.Dispatch.Said(tx, f)
+		if err != nil {
+			return messageView{}, err
+		}
+		v := messageView{MessageID: message, ThreadID: f.ThreadID, Channel: f.Channel, State: state, Reason: f.Reason, RunID: f.RunID, Agent: f.Agent,
+			EventID: f.EventID, At: f.At, Answers: []answerText{}}
+		for _, m := range said {
+			v.Answers = append(v.Answers, answerText{m.MessageID, m.Agent, m.Text, m.IsError})
+		}
+		if f.RunID.IsZero() {
+			return v, nil
+		}
+		run, err := a.Agents.Store.GetRun(tx, f.RunID)
+		if fault.Is(err, fault.NotFound) {
+			return v, nil
+		}
+		v.RunState = string(run.State)
+		if run.State == agent.Finished && v.State == "waiting" {
+			v.State = run.Outcome
+		}
+		return v, err
+	})
 }
 
 var errAnswered = errors.New("answered")

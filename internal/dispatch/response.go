@@ -88,7 +88,6 @@ func (d *Dispatcher) OnNotice(tx event.Tx, ev event.Event) error {
 // and what was said to it so far. A message of another channel is fault.NotFound.
 func (d *Dispatcher) Answer(ctx context.Context, account id.ID, channel string, message id.ID) (state, reason string, said []event.OutboundMessage, err error) {
 	err = d.journal.View(ctx, account, func(tx event.Tx) error {
-		said = nil
 		f, err := d.store.GetFate(tx, message)
 		if err == nil && f.Channel != channel {
 			err = fault.New(fault.NotFound, "there is no such message").On("messageId")
@@ -96,35 +95,48 @@ func (d *Dispatcher) Answer(ctx context.Context, account id.ID, channel string, 
 		if err != nil {
 			return err
 		}
-		state, reason = string(f.Outcome), f.Reason
-		if f.Outcome != Tasked {
-			return nil
-		}
-		state = "waiting"
-		rows, err := d.store.Answers(tx, message)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			ev, err := d.store.LoadEvent(tx, r.EventID)
-			if err != nil {
-				return err
-			}
-			if m, ok := ev.Payload.(event.OutboundMessage); ok {
-				said = append(said, m)
-			}
-			state = "answered"
-		}
-		return nil
+		reason = f.Reason
+		state, said, err = d.Said(tx, f)
+		return err
 	})
 	return state, reason, said, err
+}
+
+// Said tells how far a message came and what was said to it, in the caller's
+// view: who also reads the run must read both in one, or an answer that comes
+// between the two readings is an answer without words.
+func (d *Dispatcher) Said(tx event.Tx, f Fate) (state string, said []event.OutboundMessage, err error) {
+	if f.Outcome != Tasked {
+		return string(f.Outcome), nil, nil
+	}
+	state = "waiting"
+	rows, err := d.store.Answers(tx, f.MessageID)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, r := range rows {
+		ev, err := d.store.LoadEvent(tx, r.EventID)
+		if err != nil {
+			return "", nil, err
+		}
+		if m, ok := ev.Payload.(event.OutboundMessage); ok {
+			said = append(said, m)
+		}
+		state = "answered"
+	}
+	return state, said, nil
 }
 
 // Fate returns what became of a message, whatever its channel.
 func (d *Dispatcher) Fate(ctx context.Context, account, message id.ID) (f Fate, err error) {
 	err = d.journal.View(ctx, account, func(tx event.Tx) error {
-		f, err = d.store.GetFate(tx, message)
+		f, err = d.FateOf(tx, message)
 		return err
 	})
 	return f, err
+}
+
+// FateOf is Fate in the caller's view.
+func (d *Dispatcher) FateOf(tx event.Tx, message id.ID) (Fate, error) {
+	return d.store.GetFate(tx, message)
 }
