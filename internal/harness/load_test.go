@@ -220,8 +220,8 @@ func (l *load) settleUnknown(ctx context.Context) error {
 		}
 		err := l.h.ask(ctx, l.h.owner, "POST", "/api/v1/effects/"+e.ID+"/settle", map[string]string{"word": word}, nil)
 		var no *refusal
-		if errors.As(err, &no) && no.status == http.StatusConflict { // settled in the life before, and the answer was lost
-			continue
+		if errors.As(err, &no) && (no.status == http.StatusConflict || no.status == http.StatusPreconditionFailed) {
+			continue // settled since: in the life before, whose answer was lost, or by the other load's person
 		}
 		if err != nil {
 			return err
