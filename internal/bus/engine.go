@@ -32,6 +32,13 @@ type Engine interface {
 	// OnWork registers the hand-over of fresh work.
 	OnWork(func([]event.Lease))
 
+	// Strike counts a failure of work that this node tried and puts the next try
+	// off by waits[n-1], or by nothing once they are used up. It returns how often
+	// the work failed; 0 if it is not this node's to count.
+	Strike(tx event.Tx, kind event.WorkKind, item id.ID, waits []time.Duration) (n int, err error)
+	// Hold takes work out of the workers' hands until a person decides.
+	Hold(tx event.Tx, kind event.WorkKind, item id.ID, reason string) error
+
 	// DueTimers lists due timers and when the next one is due.
 	DueTimers(ctx context.Context, limit int) (due []DueTimer, next, now time.Time, err error)
 	// Fire turns a due timer into its event, exactly once.
@@ -75,6 +82,10 @@ type Tip struct{ Epoch, Seq int64 }
 type Watch interface {
 	// Wake has one pending wake-up at the most; it is closed when the store closes.
 	Wake() <-chan struct{}
+	// Take returns the tip as last heard of, and the marks of the commits since
+	// the last Take. whole is false when some may be missing: another node's, or
+	// more than are kept. Then the journal has them.
+	Take() (tip Tip, marks []Mark, whole bool)
 	// Stop ends the subscription.
 	Stop()
 }

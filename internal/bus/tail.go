@@ -17,7 +17,8 @@ const (
 )
 
 // Tails serves live readers: SSE, console, CLI. Per account with readers one
-// goroutine reads new marks once per wake-up and hands them to all.
+// goroutine takes new marks from the commits, or reads the journal once where
+// some are missing, and hands them to all.
 type Tails struct {
 	engine Engine
 	log    *slog.Logger
@@ -188,6 +189,13 @@ func (t *Tails) pump(ctx context.Context, account id.ID, fd *feed, w Watch) {
 			}
 		}
 		retry = nil
+		if ms, ok := fresh(w, fd.tip.Epoch, at); ok {
+			if len(ms) > 0 {
+				at = ms[len(ms)-1].Seq
+				t.hand(fd, at, ms)
+			}
+			continue
+		}
 		for {
 			tip, ms, err := t.readOn(ctx, account, at)
 			if err != nil {
@@ -206,8 +214,29 @@ func (t *Tails) pump(ctx context.Context, account id.ID, fd *feed, w Watch) {
 			}
 			at = ms[len(ms)-1].Seq
 			t.hand(fd, at, ms)
+			if at >= tip.Seq {
+				break // a later commit rings again
+			}
 		}
 	}
+}
+
+// fresh takes the marks that follow at from the watch. False when they do not
+// join without a gap up to the tip: then the journal is read.
+func fresh(w Watch, epoch, at int64) ([]Mark, bool) {
+	tip, ms, whole := w.Take()
+	if !whole || tip.Epoch != epoch {
+		return nil, false
+	}
+	for len(ms) > 0 && ms[0].Seq <= at {
+		ms = ms[1:]
+	}
+	for i, m := range ms {
+		if m.Seq != at+int64(i)+1 {
+			return nil, false
+		}
+	}
+	return ms, tip.Seq == at+int64(len(ms)) || tip.Seq < at
 }
 
 // readOn reads the marks after a seq together with the tip that they belong to.

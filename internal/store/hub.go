@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -9,11 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/witan-run/witan/internal/bus"
+	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
-// hub tells tails that an account has new events. It carries no event: a tail
-// reads the journal, so what a slow reader missed is never lost.
+// hub tells tails that an account has new events. It carries marks for whoever
+// is quick enough; a tail that finds a gap in them reads the journal, so what a
+// slow reader missed is never lost.
 type hub struct {
 	mu     sync.Mutex
 	tips   map[id.ID]Tip             // guarded by mu
@@ -30,13 +33,28 @@ type watch struct {
 	c    chan struct{} // one pending wake-up at the most; closed by the hub
 	hub  *hub
 	acct id.ID
+
+	marks []bus.Mark // since the last Take; guarded by hub.mu
+	gap   bool       // some were not kept; guarded by hub.mu
 }
+
+// keptMarks bounds what a watch keeps between two Takes.
+const keptMarks = 2048
 
 func newHub() *hub {
 	return &hub{tips: map[id.ID]Tip{}, subs: map[id.ID]map[*watch]bool{}, timers: make(chan struct{}, 1)}
 }
 
-func (h *hub) publish(account id.ID, epoch, seq int64) {
+// watched reports whether somebody wants the marks of an account.
+func (h *hub) watched(account id.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.subs[account]) > 0
+}
+
+// publish tells of a commit that made seq the tip. marks are its events, or none
+// where they are not known.
+func (h *hub) publish(account id.ID, epoch, seq int64, marks []bus.Mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t := h.tips[account]; epoch < t.Epoch || epoch == t.Epoch && seq <= t.Seq {
@@ -44,6 +62,11 @@ func (h *hub) publish(account id.ID, epoch, seq int64) {
 	}
 	h.tips[account] = Tip{Epoch: epoch, Seq: seq}
 	for w := range h.subs[account] {
+		if w.gap = w.gap || len(marks) == 0 || len(w.marks)+len(marks) > keptMarks; w.gap {
+			w.marks = nil
+		} else {
+			w.marks = append(w.marks, marks...)
+		}
 		select {
 		case w.c <- struct{}{}:
 		default:
@@ -81,6 +104,25 @@ func (db *DB) Watch(account id.ID) bus.Watch {
 
 // Wake implements bus.Watch.
 func (w *watch) Wake() <-chan struct{} { return w.c }
+
+// Take implements bus.Watch.
+func (w *watch) Take() (tip Tip, marks []bus.Mark, whole bool) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	tip, marks, whole = w.hub.tips[w.acct], w.marks, !w.gap
+	w.marks, w.gap = nil, false
+	return tip, marks, whole
+}
+
+// marksOf are the marks of events that were just appended.
+func marksOf(evs []event.Event) []bus.Mark {
+	out := make([]bus.Mark, len(evs))
+	for i := range evs {
+		e := &evs[i]
+		out[i] = bus.Mark{Seq: e.Seq, ID: e.ID, Type: e.Type, Stream: cmp.Or(e.Stream, e.Account), Correlation: cmp.Or(e.Correlation, e.ID)}
+	}
+	return out
+}
 
 // Stop ends the subscription.
 func (w *watch) Stop() {
@@ -172,7 +214,7 @@ func (db *DB) pollHeads(ctx context.Context) {
 		var a id.ID
 		var t Tip
 		if r.Scan(&a, &t.Epoch, &t.Seq) == nil {
-			db.hub.publish(a, t.Epoch, t.Seq)
+			db.hub.publish(a, t.Epoch, t.Seq, nil)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
@@ -316,7 +317,15 @@ func (l *lane) acknowledge(ms []*member, heads map[id.ID]*head) {
 		m.job.done <- m.err
 	}
 	for a, h := range heads {
-		l.db.hub.publish(a, h.epoch, h.seq)
+		var marks []bus.Mark
+		if l.db.hub.watched(a) {
+			for _, m := range ms {
+				if m.err == nil && m.job.account == a {
+					marks = append(marks, marksOf(m.tx.Events())...)
+				}
+			}
+		}
+		l.db.hub.publish(a, h.epoch, h.seq, marks)
 	}
 }
 

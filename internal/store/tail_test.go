@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,11 +121,22 @@ func TestANewEpochEndsTheTails(t *testing.T) {
 	})
 }
 
-// flaky fails one read of marks.
+// forgetful keeps no marks: the feed reads the journal, as it does for another
+// node's commits.
+type forgetful struct{ bus.Watch }
+
+func (f forgetful) Take() (bus.Tip, []bus.Mark, bool) {
+	tip, _, _ := f.Watch.Take()
+	return tip, nil, false
+}
+
+// flaky keeps no marks and fails one read of them.
 type flaky struct {
 	bus.Engine
 	fail atomic.Bool
 }
+
+func (f *flaky) Watch(account id.ID) bus.Watch { return forgetful{f.Engine.Watch(account)} }
 
 func (f *flaky) MarksAfter(tx event.Tx, after int64, limit int) ([]bus.Mark, error) {
 	if f.fail.CompareAndSwap(true, false) {
@@ -158,6 +170,58 @@ func TestAFailedReadOfATailIsTriedAgain(t *testing.T) {
 	if !errors.Is(err, errEnough) {
 		t.Fatal(err)
 	}
+}
+
+// reading counts the reads of marks.
+type reading struct {
+	bus.Engine
+	n atomic.Int64
+}
+
+func (r *reading) MarksAfter(tx event.Tx, after int64, limit int) ([]bus.Mark, error) {
+	r.n.Add(1)
+	return r.Engine.MarksAfter(tx, after, limit)
+}
+
+// TestOwnCommitsCostTheTailsNoRead: what this node wrote itself is handed on as
+// it was written, the same marks that the journal would give.
+func TestOwnCommitsCostTheTailsNoRead(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		o, e := timerOrigin(t), &reading{Engine: db.DB}
+		tails := bus.NewTails(e, quiet())
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		emitSome(t, db, o, 1)
+		from := tip(t, db)
+		const more = 50
+		var got []bus.Mark
+		var joined int64
+		err := tails.Follow(ctx, db.Account, bus.Tip{Epoch: 1, Seq: from.Seq - 1}, func(b bus.Batch) error {
+			if joined == 0 {
+				joined = e.n.Load()
+				go emitSome(t, db, o, more) // ends before the test does: all of it is awaited below
+				return nil
+			}
+			if got = append(got, b.Marks...); len(got) == more {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			t.Fatal(err)
+		}
+		if n := e.n.Load() - joined; n > more/10 { // one on joining; on PostgreSQL the poll of the heads may be first
+			t.Errorf("%d reads for %d commits", n, more)
+		}
+		db.See(t, func(tx event.Tx) error {
+			want, err := store.MarksAfter(tx, from.Seq, more)
+			if !slices.Equal(got, want) {
+				t.Errorf("handed on %v, the journal has %v", got, want)
+			}
+			return err
+		})
+	})
 }
 
 // TestTailsUnderLoad: fast and slow readers see every event once and in order,
