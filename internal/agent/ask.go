@@ -150,8 +150,12 @@ func (in Inputs) instructions(fence string) []llm.Message {
 // calls checks the tool calls of a reply. Those that can be made become calls;
 // the others get a sentence for the model, by call id.
 func (in Inputs) calls(p *progress, s *step) ([]event.SkillInvoke, map[string]string) {
+	if len(s.answer.Calls()) == 0 {
+		return nil, nil
+	}
 	then := p.before(s.n)
-	why, sources := in.why(then), in.sources(then)
+	why := in.why(then)
+	sources := in.sources(then, why)
 	last := then.thoughts()+1 >= in.Definition.Budgets.Steps
 	var out []event.SkillInvoke
 	bad := map[string]string{}

@@ -154,12 +154,18 @@ func (in Inputs) why(p *progress) event.Label {
 	return event.Join(labels...)
 }
 
-// sources lists what the run's context offers to draw values from.
-func (in Inputs) sources(p *progress) []source {
+// sources lists what the run's context offers to draw values from, to arguments
+// of the label why. The words of a message are looked at only where quoting one
+// can raise an argument's label.
+func (in Inputs) sources(p *progress, why event.Label) []source {
 	var out []source
 	for i := len(in.Turns) - 1; i >= 0; i-- {
 		if t := in.Turns[i]; t.Role == TurnUser {
-			out = append(out, messageSource(in.turnName(i), t))
+			s := messageSource(in.turnName(i), t)
+			if raises(s.label, why) {
+				s.fields = typedWords(s.fields, t.Text)
+			}
+			out = append(out, s)
 		}
 	}
 	for _, r := range p.results() {

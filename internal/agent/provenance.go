@@ -125,7 +125,7 @@ func (w *leafWalk) quoted(value string) (best source, which field, ok bool) {
 		return source{}, field{}, false
 	}
 	for _, s := range w.sources {
-		if !w.why.AtMost(s.label) || s.label.AtMost(w.why) || ok && !best.label.AtMost(s.label) {
+		if !raises(s.label, w.why) || ok && !best.label.AtMost(s.label) {
 			continue
 		}
 		for _, f := range s.fields {
@@ -137,6 +137,9 @@ func (w *leafWalk) quoted(value string) (best source, which field, ok bool) {
 	}
 	return best, which, ok
 }
+
+// raises reports whether a source's label is above that of the whole context.
+func raises(label, why event.Label) bool { return why.AtMost(label) && !label.AtMost(why) }
 
 func (w *leafWalk) list(a event.Argument) {
 	if len(w.what) < maxWhat {

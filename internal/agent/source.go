@@ -34,7 +34,9 @@ const (
 	maxPointer = 120
 )
 
-// messageSource returns the typed fields of a turn that is a message.
+// messageSource returns the fields of a turn that is a message: who sent it, on
+// which channel, its id. These are its handles; what stands in its text is for
+// typedWords, which costs a walk over it.
 func messageSource(name string, t Turn) source {
 	s := source{name: name, label: t.Label, event: t.EventID}
 	from := t.Sender
@@ -46,8 +48,13 @@ func messageSource(name string, t Turn) source {
 			s.fields = append(s.fields, f)
 		}
 	}
-	for w := range strings.FieldsFuncSeq(t.Text, unicode.IsSpace) {
-		if len(s.fields) >= maxFields {
+	return s
+}
+
+// typedWords returns fields with the typed words of a text: they may be quoted.
+func typedWords(fields []field, text string) []field {
+	for w := range strings.FieldsFuncSeq(text, unicode.IsSpace) {
+		if len(fields) >= maxFields {
 			break
 		}
 		if len(w) < minQuote { // most words of a long text; trimmed, they are shorter still
@@ -55,10 +62,10 @@ func messageSource(name string, t Turn) source {
 		}
 		w = strings.Trim(w, `.,;:!?"'()[]{}<>`)
 		if kind := typed(w); kind != "" {
-			s.fields = append(s.fields, field{name: "text." + kind, value: w, inner: true})
+			fields = append(fields, field{name: "text." + kind, value: w, inner: true})
 		}
 	}
-	return s
+	return fields
 }
 
 // typed names the type of a word that has one: what a person writes exactly.
