@@ -23,6 +23,11 @@ ORDER BY scope COLLATE "C", period COLLATE "C" FOR UPDATE
 -- name: save_spend
 UPDATE llm_spends SET spent_tokens = ?, spent_usd = ?, held_tokens = ?, held_usd = ?
 WHERE account_id = ? AND scope = ? AND period = ?
+-- name: save_three_spends
+INSERT INTO llm_spends (account_id, scope, period, spent_tokens, spent_usd, held_tokens, held_usd)
+VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (account_id, scope, period) DO UPDATE SET spent_tokens = excluded.spent_tokens, spent_usd = excluded.spent_usd,
+  held_tokens = excluded.held_tokens, held_usd = excluded.held_usd
 -- name: spends
 SELECT scope, spent_tokens, spent_usd, held_tokens, held_usd FROM llm_spends WHERE account_id = ? AND period = ? ORDER BY scope
 

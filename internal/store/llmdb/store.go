@@ -125,12 +125,25 @@ func (s Store) LockSpends(tx event.Tx, keys []llm.SpendKey) ([]llm.Spend, error)
 	return out, nil
 }
 
-// SaveSpends implements llm.Store.
+// SaveSpends implements llm.Store. A run's call has three: they are one
+// statement, as this happens twice per call.
 func (Store) SaveSpends(tx event.Tx, rows []llm.Spend) error {
-	for _, s := range rows {
-		if _, err := q.Exec(tx, "save_spend", s.Spent.Tokens, s.Spent.USDMicro, s.Held.Tokens, s.Held.USDMicro,
-			tx.Account(), s.Scope, s.Period); err != nil {
-			return err
+	for part := range slices.Chunk(rows, together) {
+		if len(part) == together {
+			args := make([]any, 0, 7*together)
+			for _, s := range part {
+				args = append(args, tx.Account(), s.Scope, s.Period, s.Spent.Tokens, s.Spent.USDMicro, s.Held.Tokens, s.Held.USDMicro)
+			}
+			if _, err := q.Exec(tx, "save_three_spends", args...); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, s := range part {
+			if _, err := q.Exec(tx, "save_spend", s.Spent.Tokens, s.Spent.USDMicro, s.Held.Tokens, s.Held.USDMicro,
+				tx.Account(), s.Scope, s.Period); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
