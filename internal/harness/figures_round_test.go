@@ -38,6 +38,9 @@ func figuresRound(t *testing.T, tab *bench.Table) {
 	// road behind them.
 	const open = "limits: {person: 1000000, people: 1000000}\n"
 	for _, engine := range engines() {
+		if only := os.Getenv("WITAN_BENCH_ENGINE"); only != "" && only != engine {
+			continue
+		}
 		t.Run(engine, func(t *testing.T) {
 			h := newHouse(t, engine, open)
 			h.write("script.yaml", roundScript)
@@ -77,10 +80,12 @@ func figuresRound(t *testing.T, tab *bench.Table) {
 				tab.Row("PostgreSQL: round trip, durable commits", commits, "", bench.AtMost(8), "")
 				tab.Row("PostgreSQL: round trip, idle, p50", l.Quantile(0.5), "ms", bench.Info(), fmt.Sprintf("p99 %.1f ms", l.Quantile(0.99)))
 			}
-			rate, l2 := roundRate(t, r)
+			rate, l2, cpu := roundRate(t, r, p.PID())
 			if engine == "sqlite" {
 				tab.Row("round trips at 64 in flight", rate, "/s", bench.AtLeast(600), fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", l2.Quantile(0.5), l2.Quantile(0.99)))
+				tab.Row("round trip, processor", cpu, "ms", bench.Info(), "of Witan's process, at 64 in flight")
 			} else {
+				tab.Row("PostgreSQL: round trip, processor", cpu, "ms", bench.Info(), "of Witan's process, at 64 in flight")
 				tab.Row("PostgreSQL: round trips at 64 in flight", rate, "/s", bench.Info(), fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", l2.Quantile(0.5), l2.Quantile(0.99)))
 			}
 			r.stop()
@@ -213,8 +218,9 @@ func (k *talker) round(t testing.TB) {
 	}
 }
 
-// roundRate fills threads to twenty turns and measures 64 at a time.
-func roundRate(t *testing.T, r *roads) (float64, *bench.Latency) {
+// roundRate fills threads to twenty turns and measures 64 at a time: rounds per
+// second, their latency, and the milliseconds of processor that each took.
+func roundRate(t *testing.T, r *roads, pid int) (float64, *bench.Latency, float64) {
 	t.Helper()
 	const inFlight, each, measured = 64, 6, 3
 	talkers := make([][]*talker, inFlight)
@@ -233,6 +239,7 @@ func roundRate(t *testing.T, r *roads) (float64, *bench.Latency) {
 	}
 	wg.Wait()
 	l := &bench.Latency{}
+	_, before := usage(t, pid)
 	begin := time.Now()
 	for i := range talkers {
 		wg.Go(func() {
@@ -246,5 +253,7 @@ func roundRate(t *testing.T, r *roads) (float64, *bench.Latency) {
 		})
 	}
 	wg.Wait()
-	return float64(l.Len()) / time.Since(begin).Seconds(), l
+	rate := float64(l.Len()) / time.Since(begin).Seconds()
+	_, after := usage(t, pid)
+	return rate, l, float64((after-before).Microseconds()) / 1000 / float64(l.Len())
 }
