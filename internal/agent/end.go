@@ -79,17 +79,10 @@ func (s *Service) cancel(tx event.Tx, run Run, by, words string) error {
 	if err != nil {
 		return err
 	}
-	var open []string
-	answered := map[string]bool{}
+	open := openCalls(records)
 	labels := []event.Label{task.Label}
 	for _, r := range records {
-		answered[r.CallID] = answered[r.CallID] || r.Kind == RecordResult
 		labels = append(labels, r.Label)
-	}
-	for _, r := range records {
-		if r.Kind == RecordCall && !answered[r.CallID] {
-			open = append(open, r.CallID)
-		}
 	}
 	e, err := tx.Emit(s.as(run.Agent), event.Draft{
 		Payload: event.RunCancelled{RunID: run.ID, By: by, Steps: run.Steps, Open: open},

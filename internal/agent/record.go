@@ -89,7 +89,7 @@ func (k RecordKind) eventType() event.Type {
 		return event.SkillInvoke{}.EventType()
 	case RecordResult:
 		return event.SkillResult{}.EventType()
-	case RecordAnswer:
+	case RecordAnswer, RecordGaveUp:
 		return event.AgentResponse{}.EventType()
 	}
 	return ""

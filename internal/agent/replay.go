@@ -96,7 +96,7 @@ func (r Replayer) Replay(tx event.Tx, runID id.ID) (Report, error) {
 		return out.at(first), nil
 	}
 	out.Verdict = Exact
-	if out.Recorded != out.Code {
+	if out.Recorded != "" && out.Recorded != out.Code { // a run that was given up before its start names none
 		out.Verdict = Approximate
 	}
 	return out, nil
@@ -122,6 +122,13 @@ func (p *replay) all(out *Report) (*Divergence, error) {
 			return d, err
 		}
 		out.Steps = max(out.Steps, p.records[i].Step)
+		if p.records[i].Kind == RecordGaveUp { // said because nothing more could be computed
+			if i+1 != len(p.records) {
+				return p.diverges(i, "place", "the run went on after it was given up"), nil
+			}
+			out.Checked++
+			break
+		}
 		if i == 0 {
 			start, _ := p.records[0].Event.Payload.(event.RunStarted)
 			out.Recorded = start.Code
@@ -340,7 +347,7 @@ func (p *replay) ending(out *Report) *Divergence {
 		return nil
 	case p.run.Digest != out.Digest:
 		return p.texts(n, "run digest", []byte(p.run.Digest), []byte(out.Digest))
-	case p.run.Outcome != Cancelled && last.Kind != RecordAnswer:
+	case p.run.Outcome != Cancelled && last.Kind != RecordAnswer && last.Kind != RecordGaveUp:
 		return p.diverges(n, "answer", "the run is over without an answer")
 	}
 	return nil

@@ -72,6 +72,7 @@ const (
 	RecordCall    RecordKind = "call"    // skill.invoke, produced
 	RecordResult  RecordKind = "result"  // skill.result
 	RecordAnswer  RecordKind = "answer"  // agent.response, produced
+	RecordGaveUp  RecordKind = "gave_up" // agent.response of a run that failed inside; not produced
 )
 
 // Record is one line of a run's log. Its content is the payload of its event;

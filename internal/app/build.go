@@ -214,8 +214,8 @@ func (p *parts) buildBus(_ context.Context, _ Config, d Deps) (err error) {
 	p.router = bus.NewRouter(p.db, p.table, p.origins.router, routerEvery, d.Log)
 	p.timers = bus.NewTimers(p.db, p.origins.timers, scanEvery, d.Log)
 	p.tails = bus.NewTails(p.db, d.Log)
-	p.pool = bus.NewPool(p.db, scanEvery, d.Log,
-		bus.Worker{Kind: event.WorkRun, Limit: runWorkers, Work: p.agents.Work},
+	p.pool = bus.NewPool(p.db, p.origins.pool, scanEvery, d.Log,
+		bus.Worker{Kind: event.WorkRun, Limit: runWorkers, Work: p.agents.Work, GiveUp: p.agents.GiveUp},
 		bus.Worker{Kind: event.WorkEffect, Limit: effectWorkers, Work: p.skills.Work},
 		bus.Worker{Kind: event.WorkDelivery, Limit: deliveryWorkers, Work: p.dispatch.Deliver})
 	return nil

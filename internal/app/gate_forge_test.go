@@ -30,7 +30,7 @@ func TestNoPartOfTheProcessCanSpeakForAnother(t *testing.T) {
 	w := try(t, setup{mind: once()})
 	o := w.p.origins
 	speakers := map[string]event.Origin{"identity": o.identity.Identity, "policy": o.policy.Policy, "channel": o.channel.Channel, "dispatch": o.dispatch.Dispatch,
-		"agent": o.agent.Agent, "skill": o.skill, "memory": o.memory, "model": o.model, "prompts": o.prompts, "router": o.router, "timers": o.timers, "audit": o.audit, "nobody": {}}
+		"agent": o.agent.Agent, "skill": o.skill, "memory": o.memory, "model": o.model, "prompts": o.prompts, "router": o.router, "timers": o.timers, "audit": o.audit, "pool": o.pool, "nobody": {}}
 	words := map[string][]event.Payload{
 		"agent":    {event.SkillInvoke{}, event.AgentResponse{}, event.RunFinished{}, event.RunCancelled{}, event.RunStarted{}},
 		"policy":   {event.PolicyDecision{}, event.ApprovalRequested{}, event.ApprovalAnswered{}, event.ApprovalWithdrawn{}, event.ApprovalClosed{}, event.GrantMade{}, event.GrantEnded{}, event.PolicySaved{}, event.HaltSet{}, event.HaltCleared{}},
@@ -38,7 +38,8 @@ func TestNoPartOfTheProcessCanSpeakForAnother(t *testing.T) {
 		"dispatch": {event.AgentTask{}, event.OutboundMessage{}, event.DeliveryReceipt{}, event.HeldSettled{}, event.ContactSaved{}},
 		"channel":  {event.InboundMessage{}, event.InboundEvent{}},
 		"timers":   {event.TimerFired{}},
-		"audit":    {event.EpochStarted{}, event.WorkHeld{}, event.WorkReleased{}},
+		"audit":    {event.EpochStarted{}, event.WorkReleased{}},
+		"pool":     {event.WorkHeld{}},
 		"model":    {event.LLMResponse{}, event.LLMRequest{}},
 		"identity": {event.PersonSaved{}, event.AccountCreated{}},
 	}

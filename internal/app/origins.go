@@ -23,6 +23,7 @@ type origins struct {
 	prompts  event.Origin
 	router   event.Origin
 	timers   event.Origin
+	pool     event.Origin // work that is held
 	audit    event.Origin // checkpoints, segments, erasures, epochs
 }
 
@@ -50,6 +51,7 @@ func newOrigins() (o origins, err error) {
 	o.prompts = give(event.LayerAgent, event.ClassModel, "prompts", "prompt.saved")
 	o.router = give(event.LayerSystem, event.ClassSystem, "router", "subscriber.parked", "subscriber.unparked")
 	o.timers = give(event.LayerSystem, event.ClassSystem, "timers", "timer.fired")
-	o.audit = give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.held", "work.released")
+	o.audit = give(event.LayerSystem, event.ClassSystem, "store", "checkpoint.signed", "segment.cut", "subject.erased", "epoch.started", "work.released")
+	o.pool = give(event.LayerSystem, event.ClassSystem, "pool", "work.held")
 	return o, err
 }

@@ -13,11 +13,15 @@ import (
 )
 
 // Worker does one kind of leased work. Work claims the lease inside its first
-// commit and settles it before it returns; what it returns is logged only.
+// commit and settles it before it returns. What it returns is logged, and counted
+// if it is no passing error: see MaxFailures.
 type Worker struct {
 	Kind  event.WorkKind
 	Limit int // at once in this process
 	Work  func(ctx context.Context, account, item id.ID) error
+	// GiveUp ends work that failed time after time, with a word to whoever waits
+	// for it. Without one, or when it fails too, the work is held for a person.
+	GiveUp func(ctx context.Context, account, item id.ID, cause error) error
 }
 
 type item struct {
@@ -30,6 +34,7 @@ type item struct {
 // scan. A row is in the hands of one worker at a time.
 type Pool struct {
 	engine  Engine
+	origin  event.Origin // may say work.held
 	workers map[event.WorkKind]*lineup
 	every   time.Duration
 	log     *slog.Logger
@@ -48,8 +53,8 @@ type lineup struct {
 }
 
 // NewPool returns a pool that scans every period.
-func NewPool(e Engine, every time.Duration, log *slog.Logger, workers ...Worker) *Pool {
-	p := &Pool{engine: e, every: every, log: log, workers: map[event.WorkKind]*lineup{}, nudge: make(chan struct{}, 1)}
+func NewPool(e Engine, o event.Origin, every time.Duration, log *slog.Logger, workers ...Worker) *Pool {
+	p := &Pool{engine: e, origin: o, every: every, log: log, workers: map[event.WorkKind]*lineup{}, nudge: make(chan struct{}, 1)}
 	for _, w := range workers {
 		p.workers[w.Kind] = &lineup{Worker: w, queued: map[item]bool{}, busy: map[item]bool{}, again: map[item]bool{}, wake: make(chan struct{}, 1)}
 	}
@@ -176,18 +181,27 @@ func (p *Pool) serve(ctx context.Context, l *lineup) {
 }
 
 func (p *Pool) work(ctx context.Context, l *lineup, it item) {
-	defer func() {
-		if r := recover(); r != nil {
-			p.log.ErrorContext(ctx, "a worker panicked", slog.String("kind", string(it.kind)), slog.String("id", it.id.String()),
-				slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
-		}
-	}()
-	err := l.Work(ctx, it.account, it.id)
+	log := p.log.With(slog.String("kind", string(it.kind)), slog.String("id", it.id.String()))
+	err := l.try(ctx, it, log)
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case fault.Is(err, fault.Stale), fault.Is(err, fault.Halted):
-		p.log.DebugContext(ctx, "work not taken", slog.String("kind", string(it.kind)), slog.String("id", it.id.String()), slog.Any("error", err))
+		log.DebugContext(ctx, "work not taken", slog.Any("error", err))
 	default:
-		p.log.WarnContext(ctx, "work failed", slog.String("kind", string(it.kind)), slog.String("id", it.id.String()), slog.Any("error", err))
+		log.WarnContext(ctx, "work failed", slog.Any("error", err))
+		if !passing(err) {
+			p.fail(ctx, l, it, log, err)
+		}
 	}
+}
+
+// try works once; a panic is an error like any.
+func (l *lineup) try(ctx context.Context, it item, log *slog.Logger) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.ErrorContext(ctx, "a worker panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+			err = fault.New(fault.Internal, "a worker panicked: %v", r)
+		}
+	}()
+	return l.Work(ctx, it.account, it.id)
 }

@@ -368,6 +368,8 @@ func stepName(k agent.RecordKind) string {
 		return "result"
 	case agent.RecordAnswer:
 		return "answer"
+	case agent.RecordGaveUp:
+		return "gave up"
 	}
 	return string(k)
 }

@@ -42,7 +42,7 @@ func (g ground) node(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pool := bus.NewPool(db, 200*time.Millisecond, slog.New(slog.DiscardHandler), bus.Worker{Kind: event.WorkRun, Limit: 8,
+	pool := bus.NewPool(db, event.Origin{}, 200*time.Millisecond, slog.New(slog.DiscardHandler), bus.Worker{Kind: event.WorkRun, Limit: 8,
 		Work: func(ctx context.Context, account, item id.ID) error { return g.hold(ctx, db, o, account, item) }})
 	failpoint.Hit("node.opened")
 	err = pool.Run(ctx)

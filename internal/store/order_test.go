@@ -174,7 +174,7 @@ func TestAWorkerGetsWhatComesMeanwhile(t *testing.T) {
 	db.Do(t, func(tx event.Tx) error { return store.Enqueue(tx, event.WorkRun, item, "agent:a", storetest.Start) })
 	var rounds atomic.Int64
 	done := make(chan struct{})
-	pool := bus.NewPool(db.DB, time.Hour, slog.New(slog.DiscardHandler), bus.Worker{Kind: event.WorkRun, Limit: 4,
+	pool := bus.NewPool(db.DB, event.Origin{}, time.Hour, slog.New(slog.DiscardHandler), bus.Worker{Kind: event.WorkRun, Limit: 4,
 		Work: func(ctx context.Context, account, item id.ID) error {
 			return db.Journal.Do(ctx, account, func(tx event.Tx) error {
 				l, err := store.Claim(tx, event.WorkRun, item)

@@ -201,7 +201,7 @@ func (db *DB) BeginEpoch(ctx context.Context, account id.ID, backupAt int64, o e
 }
 
 // ReleaseHeld lets go on what a restore held: runs, deliveries and timers; by asked
-// for it. Effects stay: each may have happened after the backup was made, so each
+// for it. Runs and deliveries that failed until they were held are tried again. Effects stay: each may have happened after the backup was made, so each
 // waits for its own answer. Conflict means that nothing is held.
 func (db *DB) ReleaseHeld(ctx context.Context, account id.ID, by string, o event.Origin) (work, timers int64, err error) {
 	err = db.Do(ctx, account, func(t event.Tx) error {
@@ -216,7 +216,7 @@ func (db *DB) ReleaseHeld(ctx context.Context, account id.ID, by string, o event
 			return err
 		}
 		if work+timers == 0 {
-			return fault.New(fault.Conflict, "no run, delivery or timer is held by a restore")
+			return fault.New(fault.Conflict, "no run, delivery or timer is held")
 		}
 		AfterCommit(t, db.hub.timerSet)
 		_, err = t.Emit(o, event.Draft{

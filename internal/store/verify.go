@@ -161,7 +161,8 @@ UPDATE work SET state = 'held', reason = 'restore', node_id = NULL, fence = fenc
 -- name: hold_timers
 UPDATE timers SET held = 1 WHERE account_id = ? AND held = 0
 -- name: release_work
-UPDATE work SET state = 'ready', reason = '', due_at = ? WHERE account_id = ? AND state = 'held' AND reason = 'restore' AND kind <> 'effect'
+UPDATE work SET state = 'ready', reason = '', due_at = ?, failures = 0
+WHERE account_id = ? AND state = 'held' AND reason IN ('restore', 'poison') AND kind <> 'effect'
 -- name: release_timers
 UPDATE timers SET held = 0 WHERE account_id = ? AND held = 1
 -- name: held_in_all

@@ -38,16 +38,21 @@ DELETE FROM work WHERE account_id = ? AND kind = ? AND id = ? AND fence = ? AND 
 UPDATE work SET state = 'ready', due_at = ?, node_id = NULL
 WHERE account_id = ? AND kind = ? AND id = ? AND fence = ? AND node_id = ? AND state = 'leased'
 -- name: wait
-UPDATE work SET state = 'waiting', node_id = NULL, attempt = 0
+UPDATE work SET state = 'waiting', node_id = NULL, attempt = 0, failures = 0
 WHERE account_id = ? AND kind = ? AND id = ? AND fence = ? AND node_id = ? AND state = 'leased'
 -- name: wake
 UPDATE work SET due_at = CASE WHEN state IN ('waiting', 'ready') THEN ? ELSE due_at END,
   state = CASE WHEN state = 'waiting' THEN 'ready' ELSE state END
 WHERE account_id = ? AND kind = ? AND id = ? RETURNING state, scope
+-- name: strike
+UPDATE work SET failures = failures + 1, state = 'ready', node_id = NULL
+WHERE account_id = ? AND kind = ? AND id = ? AND (state = 'ready' OR state = 'leased' AND node_id = ?) RETURNING failures
+-- name: put_off
+UPDATE work SET due_at = ? WHERE account_id = ? AND kind = ? AND id = ?
 -- name: hold
 UPDATE work SET state = 'held', node_id = NULL, reason = ?, fence = fence + 1 WHERE account_id = ? AND kind = ? AND id = ?
 -- name: unhold
-UPDATE work SET state = 'ready', reason = '', due_at = ? WHERE account_id = ? AND kind = ? AND id = ? AND state = 'held'
+UPDATE work SET state = 'ready', reason = '', due_at = ?, failures = 0 WHERE account_id = ? AND kind = ? AND id = ? AND state = 'held'
 -- name: drop_work
 DELETE FROM work WHERE account_id = ? AND kind = ? AND id = ?
 -- name: stop
@@ -189,6 +194,41 @@ func Wake(t event.Tx, kind event.WorkKind, item id.ID, due time.Time) error {
 		x.offer(kind, item, scope, due)
 	}
 	return err
+}
+
+// Strike counts a failure of work that this node tried, gives back the lease if
+// it still has one, and puts the next try off: by waits[0] after the first
+// failure, by nothing once the waits are used up. It returns how often the work
+// failed since it last slept; 0 for work that is done, asleep, held, or another
+// node's.
+func Strike(t event.Tx, kind event.WorkKind, item id.ID, waits []time.Duration) (n int, err error) {
+	x := mustTx(t)
+	err = workSQL.Row(t, "strike", []any{x.Account(), string(kind), item, x.db.node}, &n)
+	if fault.Is(err, fault.NotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	due, err := DBNow(t)
+	if err != nil {
+		return 0, err
+	}
+	if n <= len(waits) {
+		due = due.Add(waits[n-1])
+	}
+	_, err = workSQL.Exec(t, "put_off", clock.Micros(due), x.Account(), string(kind), item)
+	return n, err
+}
+
+// Strike implements bus.Engine.
+func (db *DB) Strike(t event.Tx, kind event.WorkKind, item id.ID, waits []time.Duration) (int, error) {
+	return Strike(t, kind, item, waits)
+}
+
+// Hold implements bus.Engine.
+func (db *DB) Hold(t event.Tx, kind event.WorkKind, item id.ID, reason string) error {
+	return Hold(t, kind, item, reason)
 }
 
 // Hold takes work out of the hands of workers until a person decides. A lease

@@ -51,6 +51,8 @@ type models struct {
 	met    func() *event.BudgetMet   // guarded by mu
 	during func(ctx context.Context) // guarded by mu; runs inside Ask
 	begun  map[id.ID]int             // guarded by mu
+	refuse error                     // guarded by mu; what Begin fails with
+	twist  bool                      // guarded by mu; End records another reply than was given
 }
 
 func (m *models) Route(role string) (agent.Target, bool) {
@@ -70,9 +72,12 @@ func digest(domain string, v any) (json.RawMessage, string) {
 
 func (m *models) Begin(tx event.Tx, c agent.Call) (event.Event, *event.BudgetMet, error) {
 	m.mu.Lock()
-	met := m.met
+	met, refuse := m.met, m.refuse
 	m.begun[c.ID]++
 	m.mu.Unlock()
+	if refuse != nil {
+		return event.Event{}, nil, refuse
+	}
 	if met != nil {
 		if b := met(); b != nil {
 			return event.Event{}, b, nil
@@ -133,9 +138,16 @@ func (m *models) End(tx event.Tx, c agent.Call, request event.Ref, r agent.Reply
 		p.Stop, p.TokensIn, p.TokensOut = string(r.Response.Stop), r.Response.Usage.Input, r.Response.Usage.Output
 		p.Response, p.Digest = digest("witan/llm-response/1", r.Response)
 	}
+	m.mu.Lock()
+	if m.twist {
+		p.ErrorKind = "twisted"
+	}
+	m.mu.Unlock()
 	d.Payload, d.Causes, d.Label, d.Raise = p, []event.Ref{request}, event.Label{}, event.Raise{}
 	return tx.Emit(m.origin.As(c.Agent), d)
 }
+
+func (m *models) heal() { m.mu.Lock(); defer m.mu.Unlock(); m.refuse, m.twist = nil, false }
 
 func (m *models) asked() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.calls) }
 
