@@ -169,6 +169,7 @@ func (a *App) Run(ctx context.Context) error {
 	g.Add("router", lifecycle.Func(p.router.Run))
 	g.Add("timers", lifecycle.Func(p.timers.Run))
 	g.Add("workers", lifecycle.Func(p.pool.Run))
+	g.Add("resting runs", lifecycle.Func(a.wakeResting))
 	g.Add("disk", lifecycle.Func(p.disk.Run))
 	g.Add("housekeeping", lifecycle.Func(a.keepHouse))
 	g.Add("http", lifecycle.Func(func(ctx context.Context) error { return a.serve(ctx, a.tcp, false) }))
