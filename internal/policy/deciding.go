@@ -2,6 +2,8 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
@@ -143,6 +145,9 @@ func (s *Service) decide(tx event.Tx, r Request, use id.ID) (Decision, Request, 
 		return Decision{}, r, closed(err)
 	}
 	r.Autonomy = Known(min(dial, r.Autonomy.Or(dial)))
+	if r.Recipients, err = s.known(tx, r.Recipients); err != nil {
+		return Decision{}, r, closed(err)
+	}
 	rows, err := s.store.ListGrantsFor(tx, r.Actor, now, use)
 	if err != nil {
 		return Decision{}, r, closed(err)
@@ -168,6 +173,32 @@ func (s *Service) decide(tx event.Tx, r Request, use id.ID) (Decision, Request, 
 		}
 	}
 	return Decide(t, r), r, nil
+}
+
+// known marks the recipients that are called persons and are none of the account.
+func (s *Service) known(tx event.Tx, to Maybe[[]Recipient]) (Maybe[[]Recipient], error) {
+	list, ok := to.Get()
+	if !ok {
+		return to, nil
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		name, person := strings.CutPrefix(list[i].Principal, "person:")
+		if !person {
+			continue
+		}
+		who, err := id.Parse(name)
+		if err == nil {
+			_, err = s.people.RoleOf(tx, who)
+		} else {
+			err = fault.New(fault.NotFound, "%q is no id", name)
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return to, err
+		}
+		list[i].Stranger = err != nil
+	}
+	return Known(list), nil
 }
 
 // record says the decision.

@@ -225,6 +225,10 @@ func (f *facts) recipientsIn(want []recipientClass, strict bool) answer {
 	}
 	open := false
 	for i, c := range f.classes {
+		if list[i].Stranger { // nobody knows where such a one stands
+			open = true
+			continue
+		}
 		in := slices.Contains(want, c)
 		// Not knowing who asked, or from where, any recipient, or that person,
 		// may be the requester who is being answered.

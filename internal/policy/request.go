@@ -65,6 +65,9 @@ type Recipient struct {
 	Principal string       `json:"principal"`         // person:ID, contact:ID, agent:NAME, ... or Anyone
 	Channel   string       `json:"channel,omitempty"` // over which it leaves
 	Trust     Maybe[int32] `json:"trust,omitzero"`    // micro-units
+	// Stranger is set for a person:ID that is no active person of the account: an
+	// id alone is nobody. Decide of a Service fills it.
+	Stranger bool `json:"stranger,omitempty"`
 }
 
 // Anyone is the principal of a recipient that is no contact of the account: a
@@ -76,7 +79,7 @@ const Anyone = "public"
 func (r Recipient) audience() event.Audience {
 	switch kind, name, _ := strings.Cut(r.Principal, ":"); kind {
 	case "person", "agent", "mind", "worker", "workspace", "contact":
-		if name != "" {
+		if name != "" && !r.Stranger {
 			return event.Only(r.Principal)
 		}
 	}
@@ -86,6 +89,7 @@ func (r Recipient) audience() event.Audience {
 // class says where the recipient stands, seen from the requester.
 func (r Recipient) class(requester, channel string) recipientClass {
 	switch kind, _, _ := strings.Cut(r.Principal, ":"); {
+	case r.Stranger:
 	case requester != "" && r.Principal == requester && channel != "" && r.Channel == channel:
 		return toRequester
 	case kind == "person", kind == "agent", kind == "mind", kind == "worker", kind == "workspace":

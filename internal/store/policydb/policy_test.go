@@ -548,3 +548,42 @@ func TestHaltAndResume(t *testing.T) {
 		}
 	})
 }
+
+// TestAnIdAloneIsNobodyOfTheAccount: who is called a person stands in the account
+// only if the account has that person; the replay decides the same.
+func TestAnIdAloneIsNobodyOfTheAccount(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := setup(t, db)
+		for to, want := range map[string]policy.Effect{
+			"person:" + b.operator.String():       policy.Allow,
+			"person:" + b.viewer.String():         policy.Allow,
+			"person:" + b.IDs.New().String():      policy.Ask, // of another account, or of none
+			"person:mira":                         policy.Ask,
+			"person:":                             policy.Ask,
+			"contact:" + b.operator.String():      policy.Ask,
+			"person:" + b.operator.String() + "x": policy.Ask,
+		} {
+			d := b.decide(b.write(func(r *policy.Request) {
+				r.Skill, r.Access, r.Risk = "message.send", policy.Known(policy.AccessSend), policy.Known(policy.RiskLow)
+				r.Recipients = policy.Known([]policy.Recipient{{Principal: to, Channel: "console"}})
+			}))
+			if d.Effect != want {
+				t.Errorf("to %s: %s by %s, want %s", to, d.Effect, d.Rule, want)
+			}
+		}
+		for _, e := range b.Events(t) {
+			v, ok := e.Payload.(event.PolicyDecision)
+			if !ok {
+				continue
+			}
+			b.See(t, func(tx event.Tx) error {
+				d, err := b.svc.Again(tx, v, event.Event{})
+				if err == nil && (d.Effect.String() != v.Effect || d.Rule != v.Rule) {
+					t.Errorf("again: %s by %s, was %s by %s", d.Effect, d.Rule, v.Effect, v.Rule)
+				}
+				return err
+			})
+		}
+	})
+}
