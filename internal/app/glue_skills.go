@@ -1,7 +1,6 @@
 package app
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -208,53 +207,8 @@ func (s sender) Send(tx event.Tx, m builtin.Message, cause event.Ref) (builtin.S
 	case !m.ContactID.IsZero():
 		out.To = "contact:" + m.ContactID.String()
 	}
-	if !m.PersonID.IsZero() { // an id alone is nobody of this account
-		if _, err := (peopleOf{s.p.rows.identity, s.p.rows.agent}).RoleOf(tx, m.PersonID); fault.Is(err, fault.NotFound) {
-			return builtin.Sent{}, fault.New(fault.NotFound, "the account has no such person").On("to")
-		} else if err != nil {
-			return builtin.Sent{}, err
-		}
-	}
-	if err := s.mayEnter(tx, m); err != nil {
-		return builtin.Sent{}, err
-	}
 	sent, err := s.p.dispatch.SendMessage(tx, out, cause)
 	return builtin.Sent{MessageID: sent.MessageID, ThreadID: sent.ThreadID, State: sent.State, Reason: sent.Reason}, err
-}
-
-// mayEnter refuses a thread that is not the recipient's: words to one must not
-// turn up in the conversation of others, where they would be read as its own.
-func (s sender) mayEnter(tx event.Tx, m builtin.Message) error {
-	if m.ThreadID.IsZero() {
-		return nil
-	}
-	t, err := s.p.rows.channel.GetThread(tx, m.ThreadID)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return err
-	}
-	theirs := err == nil && !m.PersonID.IsZero() && t.Person == m.PersonID
-	if err == nil && m.PersonID.IsZero() && t.Person.IsZero() && t.Channel == m.Channel {
-		addresses := []string{m.Address}
-		if !m.ContactID.IsZero() {
-			list, err := s.p.rows.dispatch.ListIdentities(tx, m.ContactID)
-			if err != nil {
-				return err
-			}
-			addresses = nil
-			for _, i := range list {
-				if i.Channel == m.Channel {
-					addresses = append(addresses, i.Address)
-				}
-			}
-		}
-		theirs = slices.ContainsFunc(addresses, func(a string) bool {
-			return t.Subject == event.SenderSubject(tx.Account(), m.Channel, a)
-		})
-	}
-	if !theirs {
-		return fault.New(fault.NotFound, "the recipient has no such thread").On("threadId").WithFix("leave it out to begin one")
-	}
-	return nil
 }
 
 // inbox fills builtin.Inbox: what waits for a person, out of three domains.

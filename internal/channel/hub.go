@@ -156,3 +156,17 @@ func (h *Hub) Bind(tx event.Tx, channel string, thread id.ID, address, ref strin
 	}
 	return h.store.BindThread(tx, channel, thread, threadKey(channel, address, ref, false), ref)
 }
+
+// Whose returns the person who has a thread of the channel, zero if nobody of
+// the account has, and whose data it is. NotFound if the channel has no such
+// thread.
+func (h *Hub) Whose(tx event.Tx, channel string, thread id.ID) (person, subject id.ID, err error) {
+	t, err := h.store.GetThread(tx, thread)
+	if err == nil && t.Channel != channel {
+		err = fault.New(fault.NotFound, "channel %s has no such thread", channel).On("threadId")
+	}
+	if err != nil {
+		return id.Nil, id.Nil, err
+	}
+	return t.Person, t.Subject, nil
+}

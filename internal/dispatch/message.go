@@ -25,7 +25,8 @@ type Message struct {
 // SendMessage is Send for work that knows whom to tell and not how: it finds the
 // channel and the address. It belongs into the transaction that confirms the
 // effect. What may not leave comes back as Sent.State "blocked", recorded; a
-// recipient that is none is fault.Invalid or fault.NotFound, before any write.
+// recipient that is none, or not of this account, and a thread that is not the
+// recipient's are fault.Invalid or fault.NotFound, before any write.
 func (d *Dispatcher) SendMessage(tx event.Tx, m Message, causes ...event.Ref) (Sent, error) {
 	out := Outgoing{Channel: m.Channel, Address: m.Address, ThreadID: m.ThreadID, Text: m.Text, RunID: m.RunID, Agent: m.Agent, Key: m.Key, Label: m.Label}
 	var err error
@@ -51,6 +52,12 @@ func (d *Dispatcher) SendMessage(tx event.Tx, m Message, causes ...event.Ref) (S
 		}
 	default:
 		return Sent{}, fault.New(fault.Invalid, "%q is not person:ID or contact:ID", m.To).On("to")
+	}
+	if err := d.mayReach(tx, out); err != nil {
+		return Sent{}, err
+	}
+	if err := d.mayEnter(tx, out); err != nil {
+		return Sent{}, err
 	}
 	return d.Send(tx, out, causes...)
 }

@@ -23,6 +23,10 @@ type Outlet interface {
 	// Open makes a thread that begins here; Bind gives it the medium's name.
 	Open(tx event.Tx, channel string, thread, person id.ID, address string) error
 	Bind(tx event.Tx, channel string, thread id.ID, address, ref string) error
+	// Whose returns the person who has a thread of the channel, zero if nobody of
+	// the account has, and whose data it is. NotFound if the channel has no such
+	// thread.
+	Whose(tx event.Tx, channel string, thread id.ID) (person, subject id.ID, err error)
 }
 
 // Agents tells which agents there are.
@@ -37,6 +41,9 @@ type People interface {
 	Readers(tx event.Tx) ([]string, error)
 	// Owner returns the person to whom failures are reported.
 	Owner(tx event.Tx) (id.ID, error)
+	// RoleOf returns owner, operator or viewer, and fault.NotFound if the account
+	// has no such active person.
+	RoleOf(tx event.Tx, person id.ID) (string, error)
 }
 
 // Scanner judges how likely a text tries to steer an agent, in micro-units. It

@@ -276,10 +276,61 @@ func TestAnAgentTellsPeopleAndContacts(t *testing.T) {
 		}
 		for to, kind := range map[string]fault.Kind{
 			"": fault.Invalid, "ann": fault.Invalid, "person:": fault.Invalid, "person:xyz": fault.Invalid, "agent:coordinator": fault.Invalid,
+			"person:" + b.IDs.New().String(): fault.NotFound, // of another account, or of none
 			"contact:" + nowhere.ID.String(): fault.NotFound, "contact:" + b.IDs.New().String(): fault.NotFound,
 		} {
 			if _, err := tell(dispatch.Message{To: to}); !fault.Is(err, kind) {
 				t.Errorf("to %q: %v, want %s", to, err, kind)
+			}
+		}
+	})
+}
+
+// TestAMessageEntersOnlyAThreadOfItsRecipient: the wall stands in dispatch, so
+// that every door has it.
+func TestAMessageEntersOnlyAThreadOfItsRecipient(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := setup(t, db)
+		ann, bob := b.known("Ann", "mail", "ann@x"), b.known("Bob", "mail", "bob@x")
+		b.take(b.byPerson(b.house.owner, "tell everybody"))
+		task, _ := last[event.AgentTask](b)
+		begun := func(channel string, person id.ID, address string) id.ID {
+			at := b.IDs.New()
+			subject := person
+			if person.IsZero() {
+				subject = event.SenderSubject(b.Account, channel, address)
+			}
+			b.world.threads[at] = thread{channel, person, subject}
+			return at
+		}
+		other := b.IDs.New()
+		mine, theirs := begun("console", b.house.owner, ""), begun("console", other, "")
+		anns, bobs, annsChat := begun("mail", id.Nil, "ann@x"), begun("mail", id.Nil, "bob@x"), begun("chat", id.Nil, "ann@x")
+		owner := "person:" + b.house.owner.String()
+		for name, c := range map[string]struct {
+			m  dispatch.Message
+			in bool
+		}{
+			"a person's own":                     {dispatch.Message{To: owner, ThreadID: mine}, true},
+			"another person's":                   {dispatch.Message{To: owner, ThreadID: theirs}, false},
+			"a stranger's, to a person":          {dispatch.Message{To: owner, ThreadID: anns}, false},
+			"nobody's":                           {dispatch.Message{To: owner, ThreadID: b.IDs.New()}, false},
+			"a person's own of another channel":  {dispatch.Message{To: owner, Channel: "cli", ThreadID: mine}, false},
+			"a contact's own":                    {dispatch.Message{To: "contact:" + ann.ID.String(), ThreadID: anns}, true},
+			"another contact's":                  {dispatch.Message{To: "contact:" + ann.ID.String(), ThreadID: bobs}, false},
+			"a contact's own of another channel": {dispatch.Message{To: "contact:" + ann.ID.String(), ThreadID: annsChat}, false},
+			"a person's, to a contact":           {dispatch.Message{To: "contact:" + bob.ID.String(), ThreadID: mine}, false},
+			"an address's own":                   {dispatch.Message{Channel: "mail", Address: "bob@x", ThreadID: bobs}, true},
+			"another address's":                  {dispatch.Message{Channel: "mail", Address: "bob@x", ThreadID: anns}, false},
+		} {
+			c.m.Text, c.m.Key = "news", b.IDs.New().String()
+			err := b.Journal.Do(context.Background(), b.Account, func(tx event.Tx) error {
+				_, err := b.d.SendMessage(tx, c.m, task.Ref())
+				return err
+			})
+			if c.in && err != nil || !c.in && !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	})

@@ -24,12 +24,20 @@ type world struct {
 	kept     map[string]string // text by key, as the sink has it
 	order    []string          // texts in the order of arrival
 	bound    map[id.ID]string
+	threads  map[id.ID]thread
 	answer   func(call int, key string) error // nil: taken
 	splitAt  int
 	onceOnly bool // the sink does not drop a second message
 }
 
-func newWorld() *world { return &world{kept: map[string]string{}, bound: map[id.ID]string{}} }
+type thread struct {
+	channel         string
+	person, subject id.ID
+}
+
+func newWorld() *world {
+	return &world{kept: map[string]string{}, bound: map[id.ID]string{}, threads: map[id.ID]thread{}}
+}
 
 func (w *world) Trust(channel string) (int32, bool) {
 	t, ok := map[string]int32{"console": 1_000_000, "cli": 1_000_000, "bridge": 600_000, "mail": 300_000, "chat": 600_000}[channel]
@@ -67,6 +75,15 @@ func (w *world) Deliver(_ context.Context, _ id.ID, m event.OutboundMessage, par
 
 func (w *world) Open(event.Tx, string, id.ID, id.ID, string) error { return nil }
 
+// Whose knows the threads that a test named.
+func (w *world) Whose(_ event.Tx, channel string, thread id.ID) (person, subject id.ID, err error) {
+	t, ok := w.threads[thread]
+	if !ok || t.channel != channel {
+		return person, subject, fault.New(fault.NotFound, "no such thread")
+	}
+	return t.person, t.subject, nil
+}
+
 func (w *world) Bind(_ event.Tx, _ string, thread id.ID, _, ref string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,6 +100,13 @@ func (h *house) Serves(_ event.Tx, agent string) (bool, error) {
 
 func (h *house) Readers(event.Tx) ([]string, error) {
 	return []string{"person:" + h.owner.String(), "agent:coordinator"}, nil
+}
+
+func (h *house) RoleOf(_ event.Tx, person id.ID) (string, error) {
+	if person != h.owner {
+		return "", fault.New(fault.NotFound, "no such person")
+	}
+	return "owner", nil
 }
 
 func (h *house) Owner(event.Tx) (id.ID, error) { return h.owner, nil }
