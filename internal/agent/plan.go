@@ -69,11 +69,11 @@ func (f *flight) call(m Move) *llm.Call {
 		Draft: event.Draft{Stream: f.run.Thread, Subject: f.run.Subject, Label: m.Label}}
 }
 
-// aim fills in who is asked, and checks the request.
+// aim fills in who is asked, which makes the request whole, and encodes it.
 func aim(c *llm.Call, t llm.Target) error {
 	c.Target = t
 	c.Request.Model, c.Request.TemperatureMicros, c.Request.Seed = t.Model, t.TemperatureMicros, t.Seed
-	return c.Request.Check()
+	return c.Encode()
 }
 
 // recordedTarget reads back from a recorded request who was asked: asking again

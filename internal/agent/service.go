@@ -41,6 +41,7 @@ type Deps struct {
 // Service runs agents. It is safe for concurrent use.
 type Service struct {
 	Deps
+	warmth warmth
 
 	mu     sync.Mutex
 	flying map[id.ID]context.CancelCauseFunc // model calls of this node by run; guarded by mu

@@ -64,6 +64,9 @@ func (s *Service) work(ctx context.Context, account, runID id.ID) error {
 			return err
 		}
 		if out.ask == nil {
+			if out.run.State == Waiting {
+				s.warmth.keep(runID, f.in, out.records, s.Clock.Now())
+			}
 			return nil
 		}
 		f.run, f.records, f.lease, f.held, f.started = out.run, out.records, out.lease, true, true

@@ -11,7 +11,7 @@ import (
 
 // body is what is sealed: the payload, the sentence, and how the label rose.
 type body struct {
-	Payload json.RawMessage `json:"payload"`
+	Payload json.RawMessage `json:"payload,omitempty"`
 	Raise   *raised         `json:"raise,omitempty"`
 	Summary string          `json:"summary,omitempty"`
 }
@@ -23,21 +23,31 @@ type raised struct {
 
 // EncodeBody returns the canonical JSON of e's body, ready to be sealed.
 // It refuses text that canonical JSON refuses (U+0000, lone surrogates,
-// fractions, integers of 2^53 and more), by name.
+// fractions, integers of 2^53 and more), by name. The payload may be long, so it
+// is walked once only; the members of body stand in their canonical order.
 func EncodeBody(e Event, r Raise) ([]byte, error) {
-	p, err := json.Marshal(e.Payload)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "encode %s: %w", e.Type, err)
-	}
-	b := body{Payload: p, Summary: e.Summary}
-	if r.By != "" {
-		b.Raise = &raised{By: r.By, Label: r.Label.String()}
-	}
-	out, err := canon.JSON(b)
+	out, err := canon.JSON(e.Payload)
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, err, "encode "+string(e.Type))
 	}
-	return out, nil
+	rest := body{Summary: e.Summary}
+	if r.By != "" {
+		rest.Raise = &raised{By: r.By, Label: r.Label.String()}
+	}
+	tail, err := canon.JSON(rest)
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, err, "encode "+string(e.Type))
+	}
+	const head = `{"payload":`
+	raw := make([]byte, 0, len(head)+len(out)+len(tail))
+	raw = append(append(raw, head...), out...)
+	if len(tail) > len("{}") {
+		raw = append(raw, ',')
+	}
+	if raw = append(raw, tail[1:]...); len(raw) > canon.MaxBytes {
+		return nil, fault.New(fault.Invalid, "encode %s: %d bytes, at most %d are taken", e.Type, len(raw), canon.MaxBytes)
+	}
+	return raw, nil
 }
 
 // DecodeBody fills e's Payload and Summary from opened body bytes. Payloads of

@@ -70,9 +70,22 @@ type Call struct {
 	// Request names the target's model, temperature and seed.
 	Request Request
 	Run     Amount // the run's own bounds
+	// encoded is Request as Begin records it, once Encode was called.
+	encoded json.RawMessage
+	digest  string
 	// Draft is the envelope of llm.request: stream, subject, causes, label.
 	// llm.response bears the same, caused by llm.request.
 	Draft event.Draft
+}
+
+// Encode checks and encodes the request. Call it before the transaction of Begin,
+// once the request is whole: encoding a long one inside holds up other writers.
+func (c *Call) Encode() error {
+	err := c.Request.Check()
+	if err == nil {
+		c.encoded, c.digest, err = RequestDigest(c.Request)
+	}
+	return err
 }
 
 // Reply is what came of a call.
@@ -133,13 +146,12 @@ func (s *Service) worst(c Call, bodyBytes int) (Amount, string) {
 // Begin reserves the budget and emits llm.request. When a bound is met nothing is
 // reserved or emitted, and it says which. It is Conflict for a call that is there.
 func (s *Service) Begin(tx event.Tx, c Call) (event.Event, *event.BudgetMet, error) {
-	if err := c.Request.Check(); err != nil {
-		return event.Event{}, nil, err
+	if c.encoded == nil {
+		if err := c.Encode(); err != nil {
+			return event.Event{}, nil, err
+		}
 	}
-	body, digest, err := RequestDigest(c.Request)
-	if err != nil {
-		return event.Event{}, nil, err
-	}
+	body, digest := c.encoded, c.digest
 	limits := s.limits(c, tx.Now())
 	ask, unknown := s.worst(c, len(body))
 	if unknown != "" && !s.c.Budgets.CountUnknownAsZero && slices.ContainsFunc(limits, func(l Limit) bool { return l.USDMicro > 0 }) {
