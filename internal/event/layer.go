@@ -39,6 +39,7 @@ const (
 	ClassDispatch Class = "dispatch" // routing, contacts, outbox
 	ClassIdentity Class = "identity" // people, tokens, sign-in
 	ClassPolicy   Class = "policy"   // decisions, rules, approvals, halt
+	ClassWork     Class = "work"     // workspaces, tasks, messages, claims
 	ClassAgent    Class = "agent"    // a resident agent's run
 	ClassSkill    Class = "skill"    // the executor behind Invoke
 	ClassModel    Class = "model"    // model calls and prompts
