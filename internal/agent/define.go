@@ -8,10 +8,15 @@ import (
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
+// SystemStart is who defines agents when the program starts: the owner of the
+// configuration wrote them.
+const SystemStart = "system:start"
+
 // Define makes sources the current definitions of their agents. A text that is
 // already current changes nothing, so N nodes that read the same files agree;
 // any other becomes the next version, with its event. Old versions stay: runs
-// and replays name theirs. It returns the new versions. by is a principal.
+// and replays name theirs. It returns the new versions. by is SystemStart or
+// the principal of a person; Denied if their role may not.
 func (s *Service) Define(ctx context.Context, account id.ID, sources []Source, by string) ([]Version, error) {
 	var out []Version
 	for _, src := range sources {
@@ -36,7 +41,10 @@ func (s *Service) define(ctx context.Context, account id.ID, src Source, by stri
 	for range defineTries {
 		var current Version
 		err = s.Journal.View(ctx, account, func(tx event.Tx) error {
-			var err error
+			err := s.mayDefine(tx, by)
+			if err != nil {
+				return err
+			}
 			current, err = s.Store.CurrentVersion(tx, name)
 			return err
 		})
@@ -48,6 +56,9 @@ func (s *Service) define(ctx context.Context, account id.ID, src Source, by stri
 		}
 		added := false
 		err = s.Journal.Do(ctx, account, func(tx event.Tx) error {
+			if err := s.mayDefine(tx, by); err != nil {
+				return err
+			}
 			v = Version{Agent: name, Number: current.Number + 1, Digest: digest, YAML: string(src.Text), At: tx.Now()}
 			e, err := tx.Emit(s.as(name), event.Draft{
 				Payload: event.AgentDefined{Agent: name, Version: v.Number, Digest: digest, YAML: v.YAML, By: by},
@@ -74,6 +85,13 @@ func (s *Service) define(ctx context.Context, account id.ID, src Source, by stri
 		}
 	}
 	return v, false, err
+}
+
+func (s *Service) mayDefine(tx event.Tx, by string) error {
+	if by == SystemStart {
+		return nil
+	}
+	return s.People.May(tx, by, actDefine)
 }
 
 // Definition returns the newest definition of an agent and its number.

@@ -48,9 +48,13 @@ func (s *Service) end(tx event.Tx, run *Run, records []Record, outcome string, c
 
 // Cancel ends a run at a person's word, whatever it is doing: a request that is
 // out is dropped, calls that are out are left to the effect ledger, the next run
-// of the thread goes. by is the person's principal. Conflict if it is over.
+// of the thread goes. by is the person's principal. Denied if their role may not,
+// Conflict if it is over.
 func (s *Service) Cancel(ctx context.Context, account id.ID, by string, runID id.ID) error {
 	err := s.Journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := s.People.May(tx, by, actCancel); err != nil {
+			return err
+		}
 		run, err := s.Store.LockRun(tx, runID)
 		if err != nil {
 			return err

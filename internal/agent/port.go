@@ -55,6 +55,19 @@ type PolicyVersion interface {
 	Version(tx event.Tx) (int, error)
 }
 
+// The acts of the roles table that this package does for a person.
+const (
+	actCancel = "run.cancel"
+	actDefine = "agent.manage"
+)
+
+// People tells what a person may do. identity's roles table stands behind it.
+type People interface {
+	// May returns fault.Denied unless by, a principal, is an active person of the
+	// account whose role may do the act.
+	May(tx event.Tx, by, act string) error
+}
+
 // Decisions proves the decisions of a run. Filled by policy; nil leaves them to
 // policy's own check.
 type Decisions interface {

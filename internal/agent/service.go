@@ -29,6 +29,7 @@ type Deps struct {
 	Prompts   Prompts
 	Catalogue Catalogue
 	Policy    PolicyVersion
+	People    People
 	// Code names this build: module, Go, Unicode and tzdata versions.
 	Code string
 	// Zone is the IANA zone in which people's times are read; "" is UTC.
@@ -56,7 +57,7 @@ func New(d Deps) (*Service, error) {
 	}{
 		{"journal", d.Journal != nil}, {"store", d.Store != nil}, {"clock", d.Clock != nil}, {"log", d.Log != nil},
 		{"models", d.Models != nil}, {"prompts", d.Prompts != nil}, {"catalogue", d.Catalogue != nil},
-		{"policy", d.Policy != nil}, {"code", d.Code != ""}, {"origins.agent", d.Origins.Agent.Layer() != 0},
+		{"policy", d.Policy != nil}, {"people", d.People != nil}, {"code", d.Code != ""}, {"origins.agent", d.Origins.Agent.Layer() != 0},
 	} {
 		if !need.ok {
 			return nil, fault.New(fault.Invalid, "the agent service needs it").On(need.name)

@@ -144,11 +144,11 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skills := must(skill.New(skill.Config{Journal: db.Journal, Store: skilldb.New(), Decider: h.desk, Asker: h.desk, Holdings: holdings{h}, Deliveries: deliveries{db.DB},
+	skills := must(skill.New(skill.Config{Journal: db.Journal, Store: skilldb.New(), Decider: h.desk, Asker: h.desk, Holdings: holdings{h}, People: people, Deliveries: deliveries{db.DB},
 		Executables: registry.kinds(), Permissions: nil,
 		Origin: give(event.LayerExecution, event.ClassSkill, "skill", "skill.result", "effect.changed", "effect.settled", "catalogue.changed"), Clock: db.Clock, Log: log}))(t)
 	h.agents = must(agent.New(agent.Deps{Journal: db.Journal, Store: rows.agent, Clock: db.Clock, Log: log, Models: service, Prompts: prompts, Catalogue: skills,
-		Policy: policyVersion{pol}, Code: "test code 1", Origins: agent.Origins{Agent: give(event.LayerAgent, event.ClassAgent, "agent", "agent.response", "agent.defined",
+		Policy: policyVersion{pol}, People: people, Code: "test code 1", Origins: agent.Origins{Agent: give(event.LayerAgent, event.ClassAgent, "agent", "agent.response", "agent.defined",
 			"run.started", "run.delayed", "run.finished", "run.cancelled", "thread.summarised", "skill.invoke", "budget.met")}}))(t)
 	disp := must(dispatch.New(db.Journal, dispatchdb.New(), dispatch.Ports{Outlet: hub, Agents: agentsOf{rows.agent}, People: people, Jitter: func(int64) int64 { return 0 }},
 		dispatch.Origins{Dispatch: give(event.LayerDispatch, event.ClassDispatch, "dispatch", "agent.task", "outbound.message", "outbound.blocked", "delivery.receipt",
@@ -460,6 +460,10 @@ func (p peopleOf) RoleOf(tx event.Tx, person id.ID) (string, error) {
 		err = fault.New(fault.NotFound, "no active person")
 	}
 	return string(got.Role), err
+}
+
+func (p peopleOf) May(tx event.Tx, by, act string) error {
+	return identity.May(tx, p.store, by, identity.Act(act))
 }
 
 func (p peopleOf) Readers(tx event.Tx) (out []string, err error) {

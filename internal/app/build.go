@@ -146,7 +146,7 @@ func (p *parts) buildSkills(_ context.Context, c Config, d Deps) (err error) {
 		return err
 	}
 	g := gate{p.policy}
-	p.skills, err = skill.New(skill.Config{Journal: p.db, Store: p.rows.skill, Decider: g, Asker: g, Holdings: holdings{p},
+	p.skills, err = skill.New(skill.Config{Journal: p.db, Store: p.rows.skill, Decider: g, Asker: g, Holdings: holdings{p}, People: peopleOf{p.rows.identity, p.rows.agent},
 		Deliveries: deliveries{p.db}, Vault: vault{p.identity.Vault()},
 		Executables: map[manifest.Kind]skill.Executables{manifest.Builtin: p.registry},
 		Permissions: permissions(), Origin: p.origins.skill, Clock: d.Clock, Log: d.Log})
@@ -163,7 +163,7 @@ func (h holdings) Held(tx event.Tx, actor string) ([]string, error) {
 
 func (p *parts) buildAgents(_ context.Context, _ Config, d Deps) (err error) {
 	p.agents, err = agent.New(agent.Deps{Journal: p.db, Store: p.rows.agent, Origins: p.origins.agent, Clock: d.Clock, Log: d.Log,
-		Models: p.models, Prompts: p.prompts, Catalogue: p.skills, Policy: policyVersion{p.policy}, Code: Code()})
+		Models: p.models, Prompts: p.prompts, Catalogue: p.skills, Policy: policyVersion{p.policy}, People: peopleOf{p.rows.identity, p.rows.agent}, Code: Code()})
 	return err
 }
 
@@ -256,7 +256,7 @@ func (p *parts) firstStart(ctx context.Context, c Config, d Deps) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.agents.Define(ctx, p.account, sources, "system:start")
+	_, err = p.agents.Define(ctx, p.account, sources, agent.SystemStart)
 	return err
 }
 

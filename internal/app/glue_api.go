@@ -14,6 +14,7 @@ import (
 	"github.com/witan-run/witan/internal/channel/console"
 	"github.com/witan-run/witan/internal/channel/httpin"
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/store"
@@ -54,6 +55,22 @@ func (record) Held(tx event.Tx) ([]api.HeldWork, error) {
 type audit struct {
 	db     *store.DB
 	origin event.Origin
+	may    func(ctx context.Context, account id.ID, by string, a identity.Act) error
+}
+
+func (p *parts) audit() audit { return audit{p.db, p.origins.audit, p.may} }
+
+// may says whether a principal may do an act now, for what is no domain's.
+func (p *parts) may(ctx context.Context, account id.ID, by string, a identity.Act) error {
+	return p.db.View(ctx, account, func(tx event.Tx) error { return identity.May(tx, p.rows.identity, by, a) })
+}
+
+// unpark lets a parked stream go on for a person.
+func (p *parts) unpark(ctx context.Context, account id.ID, by, subscriber string, stream id.ID, skip bool) error {
+	if err := p.may(ctx, account, by, identity.ActJournalUnpark); err != nil {
+		return err
+	}
+	return p.router.Unpark(ctx, account, by, subscriber, stream, skip)
 }
 
 // Verify implements api.Audit.
@@ -73,6 +90,9 @@ func (a audit) Verify(ctx context.Context, account id.ID, checkpoints []json.Raw
 
 // Release implements api.Audit.
 func (a audit) Release(ctx context.Context, account id.ID, by string) (work, timers int64, err error) {
+	if err := a.may(ctx, account, by, identity.ActJournalUnpark); err != nil {
+		return 0, 0, err
+	}
 	return a.db.ReleaseHeld(ctx, account, by, a.origin)
 }
 

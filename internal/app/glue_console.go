@@ -33,7 +33,7 @@ func (a *App) newConsole() (*console.Console, error) {
 		Speak: func(s console.Said) channel.Inbound {
 			return channelconsole.Said{Account: s.Account, PersonID: s.PersonID, Name: s.Name, ThreadID: s.ThreadID, Text: s.Text, Agent: s.Agent, Nonce: s.Key}.Inbound()
 		},
-		Unpark: p.router.Unpark, Replay: p.replay, Stream: "/api/v1/stream",
+		Unpark: p.unpark, Replay: p.replay, Stream: "/api/v1/stream",
 		Verify: a.verifyForConsole, Preview: a.preview,
 		Models: func(role string) bool { _, ok := p.models.Route(role); return ok },
 		StepUp: func(who identity.Principal, approval id.ID, digest, token string) error {

@@ -194,6 +194,11 @@ func (p peopleOf) RoleOf(tx event.Tx, person id.ID) (string, error) {
 	return string(got.Role), nil
 }
 
+// May implements the port of the services that do what a person wants.
+func (p peopleOf) May(tx event.Tx, by, act string) error {
+	return identity.May(tx, p.store, by, identity.Act(act))
+}
+
 // Readers implements dispatch.People.
 func (p peopleOf) Readers(tx event.Tx) ([]string, error) {
 	people, err := p.store.ListPeople(tx)

@@ -107,6 +107,9 @@ func (d *Dispatcher) AddContact(ctx context.Context, account, by id.ID, n NewCon
 	}
 	var out Contact
 	err := d.journal.Do(ctx, account, func(tx event.Tx) (err error) {
+		if err := d.may(tx, by, actManage); err != nil {
+			return err
+		}
 		if err := d.free(tx, n.Channel, n.Address); err != nil {
 			return err
 		}
@@ -152,6 +155,9 @@ func (d *Dispatcher) ChangeContact(ctx context.Context, account, by, contactID i
 	}
 	var out Contact
 	err := d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actManage); err != nil {
+			return err
+		}
 		c, err := d.store.GetContact(tx, contactID)
 		if err != nil {
 			return err
@@ -206,6 +212,9 @@ func (d *Dispatcher) AddAddress(ctx context.Context, account, by, contactID id.I
 		return err
 	}
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actManage); err != nil {
+			return err
+		}
 		c, err := d.store.GetContact(tx, contactID)
 		if err != nil {
 			return err
@@ -238,6 +247,9 @@ func (d *Dispatcher) addAddress(tx event.Tx, c Contact, channel, address, by str
 // DropAddress takes an address from its contact on a person's word.
 func (d *Dispatcher) DropAddress(ctx context.Context, account, by id.ID, channel, address string) error {
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actManage); err != nil {
+			return err
+		}
 		c, err := d.store.ContactByAddress(tx, channel, address)
 		if err != nil {
 			return err

@@ -53,6 +53,11 @@ func New(j event.Journal, s Store, p Ports, o Origins, c Config) (*Dispatcher, e
 	return &Dispatcher{journal: j, store: s, ports: p, origin: o.Dispatch, config: c}, nil
 }
 
+// may refuses a person whose role does not allow an act.
+func (d *Dispatcher) may(tx event.Tx, by id.ID, act string) error {
+	return d.ports.People.May(tx, person(by), act)
+}
+
 func person(p id.ID) string  { return "person:" + p.String() }
 func contact(c id.ID) string { return "contact:" + c.String() }
 

@@ -104,7 +104,7 @@ func (d *Dispatcher) Identify(ctx context.Context, account, by, held id.ID, w Wh
 		}
 	}
 	var out Contact
-	err := d.settle(ctx, account, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
+	err := d.settle(ctx, account, by, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
 		c, err := d.name(tx, m, w, by)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (d *Dispatcher) name(tx event.Tx, m event.InboundMessage, w Who, by id.ID) 
 // Release lets one held message through and says nothing of its sender: the
 // next one is held again.
 func (d *Dispatcher) Release(ctx context.Context, account, by, held id.ID) error {
-	return d.settle(ctx, account, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
+	return d.settle(ctx, account, by, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
 		cause, err := d.settled(tx, h, ev, actRelease, by, h.ContactID)
 		if err != nil {
 			return err
@@ -166,6 +166,9 @@ func (d *Dispatcher) Release(ctx context.Context, account, by, held id.ID) error
 // who they were.
 func (d *Dispatcher) Dismiss(ctx context.Context, account, by, held id.ID) error {
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actDecide); err != nil {
+			return err
+		}
 		h, ev, err := d.lockHeld(tx, held)
 		if err != nil {
 			return err
@@ -179,7 +182,7 @@ func (d *Dispatcher) Dismiss(ctx context.Context, account, by, held id.ID) error
 // them. An address that was only claimed blocks no confirmed contact: the
 // claim may be the lie.
 func (d *Dispatcher) Block(ctx context.Context, account, by, held id.ID) error {
-	return d.settle(ctx, account, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
+	return d.settle(ctx, account, by, held, func(tx event.Tx, h Held, ev event.Event, m event.InboundMessage) error {
 		c, err := d.store.ContactByAddress(tx, m.Channel, m.Sender)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -200,8 +203,11 @@ func (d *Dispatcher) Block(ctx context.Context, account, by, held id.ID) error {
 	})
 }
 
-func (d *Dispatcher) settle(ctx context.Context, account, held id.ID, f func(event.Tx, Held, event.Event, event.InboundMessage) error) error {
+func (d *Dispatcher) settle(ctx context.Context, account, by, held id.ID, f func(event.Tx, Held, event.Event, event.InboundMessage) error) error {
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actDecide); err != nil {
+			return err
+		}
 		h, ev, err := d.lockHeld(tx, held)
 		if err != nil {
 			return err

@@ -44,7 +44,17 @@ type People interface {
 	// RoleOf returns owner, operator or viewer, and fault.NotFound if the account
 	// has no such active person.
 	RoleOf(tx event.Tx, person id.ID) (string, error)
+	// May returns fault.Denied unless by, a principal, is an active person of the
+	// account whose role may do the act of the roles table.
+	May(tx event.Tx, by, act string) error
 }
+
+// The acts of the roles table that this package does for a person.
+const (
+	actDecide  = "held.decide"
+	actManage  = "contact.manage"
+	actRouting = "routing.write"
+)
 
 // Scanner judges how likely a text tries to steer an agent, in micro-units. It
 // is pure. The highest of several counts; it is one input of the trust score

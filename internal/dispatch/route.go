@@ -30,6 +30,9 @@ func (d *Dispatcher) SaveRoute(ctx context.Context, account, by id.ID, r Route) 
 		return err
 	}
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actRouting); err != nil {
+			return err
+		}
 		ok, err := d.ports.Agents.Serves(tx, r.Agent)
 		if err != nil {
 			return err
@@ -75,6 +78,9 @@ func (d *Dispatcher) saveRoute(tx event.Tx, r Route, by string, stream id.ID, ca
 // DropRoute removes a route for a person; fault.NotFound if there is none.
 func (d *Dispatcher) DropRoute(ctx context.Context, account, by id.ID, kind, key string) error {
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actRouting); err != nil {
+			return err
+		}
 		if err := d.store.DropRoute(tx, kind, key); err != nil {
 			return err
 		}

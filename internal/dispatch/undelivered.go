@@ -60,6 +60,9 @@ func (d *Dispatcher) Resend(ctx context.Context, account, by, delivery id.ID) er
 
 func (d *Dispatcher) decide(ctx context.Context, account, by, delivery id.ID, f func(event.Tx, *Delivery) (string, error)) error {
 	return d.journal.Do(ctx, account, func(tx event.Tx) error {
+		if err := d.may(tx, by, actDecide); err != nil {
+			return err
+		}
 		row, err := d.store.GetDelivery(tx, delivery)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func (b By) principal() string {
 
 // ChangeCatalogue makes the next number of the catalogue. A change that changes
 // nothing returns the head as it is. It returns fault.Denied for the system
-// where a person is needed, Invalid for an entry that is no good, NotFound for a
+// where a person is needed and for a person who may not, Invalid for an entry that is no good, NotFound for a
 // name that is not there, and Conflict when two changes met.
 func (s *Service) ChangeCatalogue(ctx context.Context, account id.ID, by By, c Change) (manifest.Snapshot, error) {
 	put := make([]manifest.Entry, len(c.Put))
@@ -110,6 +110,11 @@ func (s *Service) changeCatalogue(tx event.Tx, by By, c Change) (manifest.Snapsh
 	}
 	if by.Person.IsZero() && head.Number > 0 {
 		return head, fault.New(fault.Denied, "only a person changes the catalogue")
+	}
+	if !by.Person.IsZero() {
+		if err := s.c.People.May(tx, by.principal(), actManage); err != nil {
+			return head, err
+		}
 	}
 	items, err := apply(head.Items, c)
 	if err != nil {

@@ -90,6 +90,19 @@ type Holdings interface {
 	Held(tx event.Tx, actor string) (skills []string, err error)
 }
 
+// The acts of the roles table that this package does for a person.
+const (
+	actSettle = "effect.settle"
+	actManage = "skill.manage"
+)
+
+// People tells what a person may do. identity's roles table stands behind it.
+type People interface {
+	// May returns fault.Denied unless by, a principal, is an active person of the
+	// account whose role may do the act.
+	May(tx event.Tx, by, act string) error
+}
+
 // Purse reserves the money of a call before it and settles it after. A call
 // whose manifest estimates money is refused where there is no purse.
 type Purse interface {

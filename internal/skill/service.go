@@ -23,6 +23,7 @@ type Config struct {
 	Asker      Asker
 	Holdings   Holdings
 	Deliveries Deliveries
+	People     People
 	Purse      Purse // optional: without it a skill that costs money is refused
 	Vault      Vault // optional: without it no secret can be read
 	// Executables by kind; a kind without one is refused.
@@ -69,7 +70,7 @@ const maxPrepared = 2048
 func New(c Config) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Journal": c.Journal == nil, "Store": c.Store == nil, "Decider": c.Decider == nil, "Asker": c.Asker == nil,
-		"Holdings": c.Holdings == nil, "Deliveries": c.Deliveries == nil,
+		"Holdings": c.Holdings == nil, "Deliveries": c.Deliveries == nil, "People": c.People == nil,
 		"Clock": c.Clock == nil, "Log": c.Log == nil, "Origin": c.Origin.Source() == "",
 	} {
 		if missing {

@@ -31,7 +31,7 @@ type Settlement struct {
 
 // Settle ends the doubt about an effect. Only now its skill.result is said:
 // confirmed for happened, failed for did_not, what the target says for
-// read_back. It returns fault.Denied without a person, Conflict when the effect
+// read_back. It returns fault.Denied without a person who may, Conflict when the effect
 // does not wait for this word.
 func (s *Service) Settle(ctx context.Context, account id.ID, w Settlement) (Effect, error) {
 	if w.Person.IsZero() {
@@ -49,6 +49,9 @@ func (s *Service) Settle(ctx context.Context, account id.ID, w Settlement) (Effe
 }
 
 func (s *Service) settle(tx event.Tx, w Settlement) (Effect, error) {
+	if err := s.c.People.May(tx, By{Person: w.Person}.principal(), actSettle); err != nil {
+		return Effect{}, err
+	}
 	e, err := s.c.Store.GetEffect(tx, w.Effect)
 	if err != nil {
 		return e, err

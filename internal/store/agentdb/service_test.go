@@ -291,6 +291,9 @@ func TestCancelEndsARunWhateverItDoes(t *testing.T) {
 		waiting := w.post("write it")
 		w.drain()
 		ctx := context.Background()
+		if err := w.svc.Cancel(ctx, db.Account, viewer, waiting); !fault.Is(err, fault.Denied) {
+			t.Errorf("by a viewer: %v", err)
+		}
 		if err := w.svc.Cancel(ctx, db.Account, "person:owner", waiting); err != nil {
 			t.Fatal(err)
 		}
@@ -374,6 +377,9 @@ func TestDefineGivesOneNextVersion(t *testing.T) {
 		src, err = agent.ReadSource("c.yaml", []byte(strings.Replace(coordinatorYAML, "Answers people.", "Answers.", 1)+"autonomy: 80\nmemory: {scopes: [account, agent]}\n"))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := w.svc.Define(ctx, db.Account, []agent.Source{src}, viewer); !fault.Is(err, fault.Denied) {
+			t.Errorf("by a viewer: %v", err)
 		}
 		errs := make(chan error, 8)
 		for range cap(errs) {

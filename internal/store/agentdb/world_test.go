@@ -205,6 +205,18 @@ type rules struct{}
 
 func (rules) Version(event.Tx) (int, error) { return 5, nil }
 
+// roles lets everybody do everything but the one who may only look.
+type roles struct{}
+
+const viewer = "person:viewer"
+
+func (roles) May(_ event.Tx, by, act string) error {
+	if by == viewer {
+		return fault.New(fault.Denied, "the role viewer may not do %s", act)
+	}
+	return nil
+}
+
 func testPorts(t testing.TB) (*catalogue, prompts) {
 	t.Helper()
 	c := &catalogue{entries: map[string]agent.Entry{}}
@@ -270,7 +282,7 @@ func (w *world) service(db *storetest.DB) *agent.Service {
 	cat, pr := testPorts(w.t)
 	s, err := agent.New(agent.Deps{
 		Journal: db.Journal, Store: agentdb.New(), Clock: db.Clock, Log: slog.New(slog.DiscardHandler),
-		Models: w.models, Prompts: pr, Catalogue: cat, Policy: rules{}, Code: code,
+		Models: w.models, Prompts: pr, Catalogue: cat, Policy: rules{}, People: roles{}, Code: code,
 		Origins: agent.Origins{Agent: storetest.Origin(w.t, event.LayerAgent, event.ClassAgent, "agent", "agent.response", "agent.defined",
 			"run.started", "run.delayed", "run.finished", "run.cancelled", "thread.summarised", "skill.invoke", "budget.met")},
 	})

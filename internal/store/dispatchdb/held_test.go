@@ -301,3 +301,30 @@ func TestErasedWordsGoNowhere(t *testing.T) {
 		b.want(b.take(b.proven("ann@x", "it is Ann again")), "held unknown_sender")
 	})
 }
+
+// TestAViewerDecidesNothing: the dispatcher itself asks what a person may do.
+func TestAViewerDecidesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, storetest.OpenSQLite(t))
+	ann := b.known("Ann", "mail", "ann@x")
+	held := b.heldOf(b.take(b.from("eve@x", "let me in")))
+	ctx, by, status := context.Background(), b.house.viewer, dispatch.Blocked
+	_, add := b.d.AddContact(ctx, b.Account, by, dispatch.NewContact{Name: "Eve"})
+	_, change := b.d.ChangeContact(ctx, b.Account, by, ann.ID, dispatch.Change{Version: ann.Version, Status: &status})
+	_, identify := b.d.Identify(ctx, b.Account, by, held, dispatch.Who{Name: "Eve"})
+	for what, err := range map[string]error{
+		"add": add, "change": change, "identify": identify,
+		"address": b.d.AddAddress(ctx, b.Account, by, ann.ID, "chat", "ann"), "drop": b.d.DropAddress(ctx, b.Account, by, "mail", "ann@x"),
+		"release": b.d.Release(ctx, b.Account, by, held), "dismiss": b.d.Dismiss(ctx, b.Account, by, held), "block": b.d.Block(ctx, b.Account, by, held),
+		"route":    b.d.SaveRoute(ctx, b.Account, by, dispatch.Route{Kind: dispatch.RouteChannel, Key: "mail", Agent: "research"}),
+		"no route": b.d.DropRoute(ctx, b.Account, by, dispatch.RouteChannel, "mail"),
+		"settle":   b.d.Settle(ctx, b.Account, by, b.IDs.New(), true), "resend": b.d.Resend(ctx, b.Account, by, b.IDs.New()),
+	} {
+		if !fault.Is(err, fault.Denied) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if len(b.held()) != 1 {
+		t.Error("the message is no longer held")
+	}
+}

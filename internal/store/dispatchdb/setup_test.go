@@ -91,8 +91,8 @@ func (w *world) Bind(_ event.Tx, _ string, thread id.ID, _, ref string) error {
 	return nil
 }
 
-// house tells who lives in the account; owner is set by the test.
-type house struct{ owner id.ID }
+// house tells who lives in the account; the ids are set by the test.
+type house struct{ owner, viewer id.ID }
 
 func (h *house) Serves(_ event.Tx, agent string) (bool, error) {
 	return agent == "coordinator" || agent == "research", nil
@@ -107,6 +107,14 @@ func (h *house) RoleOf(_ event.Tx, person id.ID) (string, error) {
 		return "", fault.New(fault.NotFound, "no such person")
 	}
 	return "owner", nil
+}
+
+// May knows the owner and a viewer who may do nothing.
+func (h *house) May(_ event.Tx, by, act string) error {
+	if by == "person:"+h.viewer.String() {
+		return fault.New(fault.Denied, "the role viewer may not do %s", act)
+	}
+	return nil
 }
 
 func (h *house) Owner(event.Tx) (id.ID, error) { return h.owner, nil }
@@ -127,7 +135,7 @@ type bundle struct {
 
 func setup(t testing.TB, db *storetest.DB, change ...func(*dispatch.Config)) *bundle {
 	t.Helper()
-	b := &bundle{DB: db, t: t, world: newWorld(), house: &house{owner: db.IDs.New()}, cfg: dispatch.DefaultConfig(), store: dispatchdb.New(),
+	b := &bundle{DB: db, t: t, world: newWorld(), house: &house{owner: db.IDs.New(), viewer: db.IDs.New()}, cfg: dispatch.DefaultConfig(), store: dispatchdb.New(),
 		in:     storetest.Origin(t, event.LayerChannel, event.ClassChannel, "channel", "inbound.message", "inbound.event"),
 		agent:  storetest.Origin(t, event.LayerAgent, event.ClassAgent, "agent", "agent.response"),
 		system: storetest.Origin(t, event.LayerSystem, event.ClassSystem, "timer", "timer.fired"),

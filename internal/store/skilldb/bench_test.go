@@ -39,6 +39,7 @@ type bench struct {
 	held   map[string][]string
 	head   manifest.Snapshot
 	run    id.ID
+	viewer id.ID // a person who may only look
 	calls  int
 	regs   []skill.Registration
 	vault  vault
@@ -70,14 +71,22 @@ type option func(*bench)
 
 func configured(f func(*skill.Config)) option { return func(b *bench) { f(&b.config) } }
 
+// May implements skill.People: everybody may but who only looks.
+func (b *bench) May(_ event.Tx, by, act string) error {
+	if by == "person:"+b.viewer.String() {
+		return fault.New(fault.Denied, "the role viewer may not do %s", act)
+	}
+	return nil
+}
+
 func setup(t *testing.T, db *storetest.DB, opts ...option) *bench {
 	t.Helper()
-	b := &bench{DB: db, store: skilldb.New(), world: newWorld(), held: map[string][]string{}, run: db.IDs.New(), vault: vault{}}
+	b := &bench{DB: db, store: skilldb.New(), world: newWorld(), held: map[string][]string{}, run: db.IDs.New(), viewer: db.IDs.New(), vault: vault{}}
 	b.desk = &desk{bench: b, answers: map[string]skill.Answer{}, approvals: map[id.ID]*approval{},
 		origin: storetest.Origin(t, event.LayerDispatch, event.ClassPolicy, "policy", "policy.decision", "approval.requested", "approval.answered", "approval.withdrawn", "approval.closed")}
 	b.agent = storetest.Origin(t, event.LayerAgent, event.ClassAgent, "agent", "skill.invoke", "run.cancelled").As("coordinator")
 	b.config = skill.Config{
-		Journal: db.Journal, Store: b.store, Decider: b.desk, Asker: b.desk, Holdings: b, Deliveries: b, Vault: b.vault,
+		Journal: db.Journal, Store: b.store, Decider: b.desk, Asker: b.desk, Holdings: b, People: b, Deliveries: b, Vault: b.vault,
 		Permissions: manifest.Permissions(), Clock: db.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Origin: storetest.Origin(t, event.LayerExecution, event.ClassSkill, "skill", "skill.result", "effect.changed", "effect.settled", "catalogue.changed"),
 		Grace:  20 * time.Millisecond,

@@ -33,6 +33,9 @@ func TestTheCatalogueIsNumberedAndImmutable(t *testing.T) {
 		if _, err := b.s.ChangeCatalogue(ctx, db.Account, skill.By{}, skill.Change{Remove: []string{"do.it"}}); !fault.Is(err, fault.Denied) {
 			t.Errorf("the system changed it: %v", err)
 		}
+		if _, err := b.s.ChangeCatalogue(ctx, db.Account, skill.By{Person: b.viewer}, skill.Change{Remove: []string{"do.it"}}); !fault.Is(err, fault.Denied) {
+			t.Errorf("a viewer changed it: %v", err)
+		}
 		person := skill.By{Person: db.IDs.New()}
 		if same, err := b.s.ChangeCatalogue(ctx, db.Account, person, skill.Change{Put: b.entries()}); must(t, same, err).Number != 1 {
 			t.Error("a change of nothing made a number")

@@ -63,6 +63,9 @@ func TestAPersonSettlesAnUnknownOutcome(t *testing.T) {
 				if _, err := b.s.Settle(context.Background(), b.Account, skill.Settlement{Effect: e.ID, Word: tt.word}); !fault.Is(err, fault.Denied) {
 					t.Errorf("without a person: %v", err)
 				}
+				if _, err := b.s.Settle(context.Background(), b.Account, skill.Settlement{Person: b.viewer, Effect: e.ID, Word: tt.word}); !fault.Is(err, fault.Denied) {
+					t.Errorf("by a viewer: %v", err)
+				}
 				for _, w := range []skill.Word{skill.Run, skill.ReadItBack} {
 					if err := b.settle(e.ID, w); !fault.Is(err, fault.Conflict) {
 						t.Errorf("%s: %v", w, err)
