@@ -51,7 +51,7 @@ SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = (SELECT w.id FROM 
 -- name: drop_task
 DELETE FROM tasks WHERE account_id = ? AND id = ?
 -- name: offer sqlite
-SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND assignee_ref = ? AND status = 'notstarted' AND assignee = 'agent' AND waits = 0
+SELECT TSK FROM tasks INDEXED BY tasks_offer WHERE account_id = ? AND workspace_id = ? AND assignee_ref = ? AND status = 'notstarted' AND assignee = 'agent' AND waits = 0
 ORDER BY sort_order, id LIMIT 1
 -- name: offer postgres
 SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND assignee_ref = ? AND status = 'notstarted' AND assignee = 'agent' AND waits = 0
