@@ -202,6 +202,7 @@ type flight struct {
 // load reads a run as it stands now.
 func (s *Service) load(ctx context.Context, account, runID id.ID) (*flight, error) {
 	var f *flight
+	kept, warm := s.warmth.take(runID, s.Clock.Now())
 	err := s.Journal.View(ctx, account, func(tx event.Tx) error {
 		f = &flight{account: account}
 		var err error
@@ -215,6 +216,9 @@ func (s *Service) load(ctx context.Context, account, runID id.ID) (*flight, erro
 		if !f.started {
 			f.in, f.rest, err = s.newInputs(tx, f.run)
 			return err
+		}
+		if warm && kept.begins(f.records) {
+			return s.goOn(tx, f, kept)
 		}
 		if f.records[0].Event, err = s.Store.GetEvent(tx, f.records[0].EventID); err != nil {
 			return err
