@@ -88,7 +88,11 @@ func (p *parts) buildModels(_ context.Context, c Config, d Deps) error {
 	if err != nil {
 		return err
 	}
-	prices, err := llm.NewPrices()
+	own, err := c.Models.ownPrices()
+	if err != nil {
+		return err
+	}
+	prices, err := llm.NewPrices(own...)
 	if err != nil {
 		return err
 	}

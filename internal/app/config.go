@@ -43,8 +43,9 @@ type LogConfig struct {
 
 // Models are the model providers and roles.
 type Models struct {
-	Providers map[string]Provider `yaml:"providers" doc:"Providers by a name of your own."`
+	Providers map[string]Provider `yaml:"providers" doc:"Providers by a name of your own. The published list prices go with the names anthropic and openai."`
 	Roles     map[string][]string `yaml:"roles" doc:"Role to a list of PROVIDER/MODEL: the first that answers is used. The role default stands for all that are not named."`
+	Prices    map[string]Price    `yaml:"prices" doc:"PROVIDER/MODEL to its price, for models that the list prices do not have. A model without a known price does not run under a money budget."`
 	DayUSD    string              `yaml:"day_usd" doc:"Money that all agents may spend in a day, like 5.00. Empty means no limit."`
 	DayTokens int64               `yaml:"day_tokens" doc:"Tokens that all agents may use in a day. 0 means no limit."`
 }
@@ -58,6 +59,7 @@ type Provider struct {
 	AccessKey Secret `yaml:"access_key" doc:"AWS access key id (bedrock)."`
 	SecretKey Secret `yaml:"secret_key" doc:"AWS secret access key (bedrock)."`
 	Session   Secret `yaml:"session_token" doc:"AWS session token (bedrock), if any."`
+	Price     string `yaml:"price" doc:"free if no model of this provider costs anything, as Ollama or llama.cpp on a machine of your own; empty takes models.prices, then the list prices."`
 	Script    string `yaml:"script" doc:"File with the scripted answers (script)."`
 }
 
@@ -239,6 +241,9 @@ func (c *Config) Check() error {
 			return err
 		}
 	}
+	if _, err := c.Models.ownPrices(); err != nil {
+		return err
+	}
 	for role, list := range c.Models.Roles {
 		for _, ref := range list {
 			prov, model, ok := strings.Cut(ref, "/")
@@ -257,6 +262,9 @@ func (c *Config) Check() error {
 }
 
 func (p Provider) check(at string) error {
+	if p.Price != "" && p.Price != free {
+		return fault.New(fault.Invalid, "%q is no price of a provider", p.Price).On(at + ".price").WithFix("say free, or give models.prices")
+	}
 	switch p.Kind {
 	case "openai", "anthropic":
 		return nil

@@ -86,6 +86,17 @@ func (p *parts) flow() (string, error) {
 	return b.String(), nil
 }
 
+// exampleModels has list prices or says free: a model without a price would not
+// run under its day_usd.
+const exampleModels = `models:
+  providers:
+    local:     {kind: openai, base_url: "http://localhost:11434/v1", price: free}
+    anthropic: {kind: anthropic, key: "${ANTHROPIC_API_KEY}"}
+  roles:
+    default: [anthropic/claude-sonnet-4-5, local/qwen3]   # the first that answers is used
+  day_usd: "5.00"
+`
+
 func configDoc() string {
 	var b strings.Builder
 	b.WriteString("# Configuration\n\n" + generated + `
@@ -98,14 +109,7 @@ environment; a secret is written as ` + "`${NAME}` or `file:PATH`" + `, never in
 |---|---|---|---|
 `)
 	walkConfig(&b, reflect.ValueOf(Default()), "")
-	b.WriteString("\n## Example\n\n```yaml\n" + `models:
-  providers:
-    local:  {kind: openai, base_url: "http://localhost:11434/v1"}
-    claude: {kind: anthropic, key: "${ANTHROPIC_API_KEY}"}
-  roles:
-    default: [claude/claude-sonnet-4-5, local/qwen3]   # the first that answers is used
-  day_usd: "5.00"
-channels:
+	b.WriteString("\n## Example\n\n```yaml\n" + exampleModels + `channels:
   http:
     deploys: {trust: medium, unknown: hold, webhook: "https://ci.example.org/witan", secret: "file:/etc/witan/hook"}
 ` + "```\n")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -83,13 +82,10 @@ func dayBudget(m Models) (llm.Amount, error) {
 	if m.DayUSD == "" {
 		return out, nil
 	}
-	whole, frac, _ := strings.Cut(m.DayUSD, ".")
-	frac = (frac + "000000")[:6]
-	w, err1 := strconv.ParseInt(whole, 10, 32)
-	f, err2 := strconv.ParseInt(frac, 10, 32)
-	if err1 != nil || err2 != nil || w < 0 {
+	micro, err := dollars(m.DayUSD)
+	if err != nil {
 		return out, fault.New(fault.Invalid, "%q is no amount of money", m.DayUSD).On("models.day_usd").WithFix("write like 5.00")
 	}
-	out.USDMicro = w*1_000_000 + f
+	out.USDMicro = micro
 	return out, nil
 }

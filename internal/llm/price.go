@@ -70,13 +70,18 @@ func NewPrices(own ...PriceRow) (Prices, error) {
 // Of returns the price of a model; false if it is not known.
 func (p Prices) Of(provider, model string) (Price, bool) {
 	for _, r := range p.rows {
-		a, errA := path.Match(r.Provider, provider)
-		b, errB := path.Match(r.Model, model)
-		if a && b && errA == nil && errB == nil {
+		if fits(r.Provider, provider) && fits(r.Model, model) {
 			return r.Price, true
 		}
 	}
 	return Price{}, false
+}
+
+// fits is path.Match, but for a single star that is all: names of models hold
+// slashes.
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil || pattern == "*"
 }
 
 // Cost returns the price of a usage in micro-USD, each part rounded up, so that

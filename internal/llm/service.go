@@ -156,7 +156,7 @@ func (s *Service) Begin(tx event.Tx, c Call) (event.Event, *event.BudgetMet, err
 	ask, unknown := s.worst(c, len(body))
 	if unknown != "" && !s.c.Budgets.CountUnknownAsZero && slices.ContainsFunc(limits, func(l Limit) bool { return l.USDMicro > 0 }) {
 		return event.Event{}, nil, NewFailure(c.Target.Provider, OverBudget, "the price of %s is not known, so that no money budget can be kept", unknown).
-			On("prices").WithFix("add its price, or set count_unknown_as_zero")
+			On("prices").WithFix("give its price in models.prices, or say price: free for a provider that charges nothing")
 	}
 	keys := make([]SpendKey, len(limits))
 	for i, l := range limits {
