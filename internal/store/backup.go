@@ -24,7 +24,8 @@ import (
 )
 
 // backupFormat is the number of the folder layout; restore refuses a newer one.
-const backupFormat = 1
+// Since 2 the manifest names the columns of each table.
+const backupFormat = 2
 
 const (
 	manifestFile = "manifest.json"
@@ -38,6 +39,9 @@ type BackupManifest struct {
 	At        time.Time         `json:"at"`
 	Files     map[string]string `json:"files"` // name to SHA-256 in hex
 	Heads     []Checkpoint      `json:"heads"`
+	// Columns are those of each table, in the order in which its rows hold them
+	// (PostgreSQL): a table that has more of them by now is loaded all the same.
+	Columns map[string][]string `json:"columns,omitempty"`
 	Signature string            `json:"signature,omitempty"`
 }
 
@@ -61,7 +65,7 @@ func (db *DB) Backup(ctx context.Context, dir string, extra map[string]string) (
 	if db.lite != nil {
 		err = db.lite.backup(ctx, filepath.Join(dir, dbFile))
 	} else {
-		err = db.pg.backup(ctx, dir)
+		m.Columns, err = db.pg.backup(ctx, dir)
 	}
 	if err != nil {
 		return m, fault.Wrap(fault.Unavailable, err, "copy the database")
@@ -284,27 +288,65 @@ func pgTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	return names, err
 }
 
+// pgColumns lists the columns of each table in their order, all but those that
+// the database computes.
+func pgColumns(ctx context.Context, tx pgx.Tx) (map[string][]string, error) {
+	r, err := tx.Query(ctx, `SELECT table_name, column_name FROM information_schema.columns
+WHERE table_schema = current_schema() AND is_generated = 'NEVER' ORDER BY table_name, ordinal_position`)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	var table, column string
+	_, err = pgx.ForEachRow(r, []any{&table, &column}, func() error {
+		out[table] = append(out[table], column)
+		return nil
+	})
+	return out, err
+}
+
+// copyOf names a table with its columns, for COPY. Without columns, as in a
+// backup of format 1, the table must be as it was.
+func copyOf(table string, columns []string) string {
+	out := "COPY " + pgx.Identifier{table}.Sanitize()
+	if len(columns) == 0 {
+		return out
+	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = pgx.Identifier{c}.Sanitize()
+	}
+	return out + " (" + strings.Join(names, ", ") + ")"
+}
+
 const copySuffix = ".copy"
 
 // backup copies every table from one repeatable-read snapshot. The bulk of the
 // journal does not change any more, so the snapshot is short next to its size.
-func (p *pgEngine) backup(ctx context.Context, dir string) error {
+// It returns the columns of each table, as they stand in the files.
+func (p *pgEngine) backup(ctx context.Context, dir string) (map[string][]string, error) {
 	tx, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	names, err := pgTables(ctx, tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	of, err := pgColumns(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
 	for _, n := range names {
+		out[n] = of[n]
 		f, err := os.OpenFile(filepath.Join(dir, n+copySuffix), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		w := bufio.NewWriterSize(f, 1<<20)
-		_, err = tx.Conn().PgConn().CopyTo(ctx, w, "COPY "+pgx.Identifier{n}.Sanitize()+" TO STDOUT (FORMAT binary)")
+		_, err = tx.Conn().PgConn().CopyTo(ctx, w, copyOf(n, of[n])+" TO STDOUT (FORMAT binary)")
 		if err == nil {
 			err = w.Flush()
 		}
@@ -315,10 +357,10 @@ func (p *pgEngine) backup(ctx context.Context, dir string) error {
 			err = cerr
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // ReadBackup reads and checks a backup folder: complete, unchanged, not newer
@@ -331,8 +373,8 @@ func ReadBackup(dir string) (m BackupManifest, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fault.New(fault.Corrupt, "the backup's manifest cannot be read: %w", err).On("from")
 	}
-	if m.Format != backupFormat {
-		return m, fault.New(fault.Invalid, "the backup has format %d, this build reads %d", m.Format, backupFormat).On("from")
+	if m.Format < 1 || m.Format > backupFormat {
+		return m, fault.New(fault.Invalid, "the backup has format %d, this build reads 1 to %d", m.Format, backupFormat).On("from")
 	}
 	sig, err := hex.DecodeString(m.Signature)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -128,6 +129,18 @@ func (db *DB) LoadPostgres(ctx context.Context, from string) error {
 	if err != nil {
 		return db.classify(err, "restore")
 	}
+	have, err := pgColumns(ctx, tx)
+	if err != nil {
+		return db.classify(err, "restore")
+	}
+	for table, columns := range m.Columns {
+		for _, c := range columns {
+			if !slices.Contains(have[table], c) {
+				return fault.New(fault.Invalid, "the backup holds %s.%s, which this version does not know", table, c).On("from").
+					WithFix("restore with the version that made the backup, or a newer one")
+			}
+		}
+	}
 	for _, name := range names {
 		f, err := os.Open(filepath.Join(from, name+copySuffix))
 		if os.IsNotExist(err) {
@@ -138,7 +151,7 @@ func (db *DB) LoadPostgres(ctx context.Context, from string) error {
 		}
 		table := pgx.Identifier{name}.Sanitize()
 		if _, err = tx.Exec(ctx, "DELETE FROM "+table); err == nil {
-			_, err = tx.Conn().PgConn().CopyFrom(ctx, f, "COPY "+table+" FROM STDIN (FORMAT binary)")
+			_, err = tx.Conn().PgConn().CopyFrom(ctx, f, copyOf(name, m.Columns[name])+" FROM STDIN (FORMAT binary)")
 		}
 		_ = f.Close()
 		if err != nil {
