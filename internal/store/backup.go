@@ -34,15 +34,15 @@ const (
 
 // BackupManifest describes a backup folder; it is signed with the checkpoint key.
 type BackupManifest struct {
-	Format    int               `json:"format"`
-	Engine    string            `json:"engine"`
-	At        time.Time         `json:"at"`
-	Files     map[string]string `json:"files"` // name to SHA-256 in hex
-	Heads     []Checkpoint      `json:"heads"`
+	Format int               `json:"format"`
+	Engine string            `json:"engine"`
+	At     time.Time         `json:"at"`
+	Files  map[string]string `json:"files"` // name to SHA-256 in hex
+	Heads  []Checkpoint      `json:"heads"`
 	// Columns are those of each table, in the order in which its rows hold them
 	// (PostgreSQL): a table that has more of them by now is loaded all the same.
-	Columns map[string][]string `json:"columns,omitempty"`
-	Signature string            `json:"signature,omitempty"`
+	Columns   map[string][]string `json:"columns,omitempty"`
+	Signature string              `json:"signature,omitempty"`
 }
 
 // Backup writes an online backup into a new folder: the database as of one
