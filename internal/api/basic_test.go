@@ -167,7 +167,7 @@ func TestHealthReadinessAndMetrics(t *testing.T) {
 	h.ok(request{method: "GET", path: "/readyz"}, 200, nil)
 	h.fails(request{method: "GET", path: "/metrics"}, 401, fault.Unauthorized)
 	r := h.do(request{method: "GET", path: "/metrics", as: h.token(h.owner)})
-	for _, want := range []string{`witan_http_requests_total{route="GET /healthz",status="200"} 1`, "witan_stream_readers 0", "witan_commits_total "} {
+	for _, want := range []string{`witan_http_requests_total{route="GET /healthz",status="200"} 1`, "witan_stream_readers 0", "witan_commits_total ", "witan_tail_reads_total "} {
 		if !strings.Contains(string(r.body), want) {
 			t.Errorf("no %q in the metrics", want)
 		}

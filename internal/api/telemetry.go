@@ -27,6 +27,7 @@ func newMetrics(a *API) (*metrics, error) {
 		m.requests,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "witan_stream_readers", Help: "Live readers of the event stream."}, func() float64 { return float64(a.readers.count()) }),
 	}
+	all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "witan_tail_reads_total", Help: "Reads of the journal for live readers."}, func() float64 { return float64(a.Tails.Reads()) }))
 	if a.Commits != nil {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "witan_commits_total", Help: "Durable commits since the start."}, func() float64 { return float64(a.Commits()) }))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/witan-run/witan/internal/event"
@@ -22,6 +23,7 @@ const (
 type Tails struct {
 	engine Engine
 	log    *slog.Logger
+	reads  atomic.Int64
 
 	mu    sync.Mutex
 	feeds map[id.ID]*feed // guarded by mu
@@ -31,6 +33,9 @@ type Tails struct {
 func NewTails(e Engine, log *slog.Logger) *Tails {
 	return &Tails{engine: e, log: log, feeds: map[id.ID]*feed{}}
 }
+
+// Reads is how often the journal was read for tails.
+func (t *Tails) Reads() int64 { return t.reads.Load() }
 
 // feed is the shared read of one account.
 type feed struct {
@@ -123,6 +128,7 @@ func (t *Tails) catchUp(ctx context.Context, account id.ID, epoch, at int64, f f
 }
 
 func (t *Tails) read(ctx context.Context, account id.ID, after int64) (ms []Mark, err error) {
+	t.reads.Add(1)
 	err = t.engine.View(ctx, account, func(tx event.Tx) (err error) {
 		ms, err = t.engine.MarksAfter(tx, after, tailPage)
 		return err
@@ -241,6 +247,7 @@ func fresh(w Watch, epoch, at int64) ([]Mark, bool) {
 
 // readOn reads the marks after a seq together with the tip that they belong to.
 func (t *Tails) readOn(ctx context.Context, account id.ID, after int64) (tip Tip, ms []Mark, err error) {
+	t.reads.Add(1)
 	err = t.engine.View(ctx, account, func(tx event.Tx) (err error) {
 		if tip, _, err = t.engine.HeadOf(tx); err != nil || tip.Seq <= after {
 			return err

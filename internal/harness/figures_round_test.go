@@ -255,5 +255,5 @@ func roundRate(t *testing.T, r *roads, pid int) (float64, *bench.Latency, float6
 	wg.Wait()
 	rate := float64(l.Len()) / time.Since(begin).Seconds()
 	_, after := usage(t, pid)
-	return rate, l, float64((after-before).Microseconds()) / 1000 / float64(l.Len())
+	return rate, l, float64((after - before).Microseconds()) / 1000 / float64(l.Len())
 }

@@ -14,7 +14,7 @@ import (
 // on this machine in this run, and prints one table. A figure that misses its
 // limit fails the test, so that nobody reads past it.
 //
-// WITAN_BENCH_ONLY names one part, and WITAN_BENCH_PROFILE a folder for CPU
+// WITAN_BENCH_ONLY names one part, WITAN_BENCH_ENGINE one engine, and WITAN_BENCH_PROFILE a folder for CPU
 // profiles of the served process.
 func TestBenchFigures(t *testing.T) {
 	if !harness.Benching() {
@@ -31,7 +31,7 @@ func TestBenchFigures(t *testing.T) {
 		name string
 		run  func(*testing.T, *bench.Table)
 	}{
-		{"append", figuresAppend}, {"tails", figuresTails}, {"round", figuresRound}, {"start", figuresStart}, {"idle", figuresIdle}, {"binary", figuresBinary},
+		{"append", figuresAppend}, {"tails", figuresTails}, {"streams", figuresStreams}, {"round", figuresRound}, {"start", figuresStart}, {"idle", figuresIdle}, {"binary", figuresBinary},
 	} {
 		if only == "" || only == part.name {
 			t.Run(part.name, func(t *testing.T) { part.run(t, tab) })
