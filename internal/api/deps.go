@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -25,6 +26,7 @@ import (
 	"github.com/witan-run/witan/internal/policy"
 	"github.com/witan-run/witan/internal/skill"
 	"github.com/witan-run/witan/internal/skill/manifest"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // Deps is what an API is made from. Every field without "optional" is required.
@@ -53,6 +55,8 @@ type Deps struct {
 	Speakers map[string]Speaker     // the channels "cli" and "console"
 	HTTP     map[string]HTTPChannel // optional: the channels of outside programs
 	LLM      llm.Store
+	Work     *work.Service
+	Random   io.Reader // makes tokens of workspaces
 
 	Record Record
 	Audit  Audit
@@ -113,7 +117,7 @@ func (d *Deps) check() (*url.URL, error) {
 		"Keyring": d.Keyring == nil, "Log": d.Log == nil, "Identity": d.Identity == nil, "Policy": d.Policy == nil,
 		"Skills": d.Skills == nil, "Agents": d.Agents == nil, "Replay": d.Replay == nil, "Dispatch": d.Dispatch == nil,
 		"Intake": d.Intake == nil, "Hub": d.Hub == nil, "Speakers": d.Speakers["cli"] == nil || d.Speakers["console"] == nil,
-		"LLM": d.LLM == nil, "Record": d.Record == nil, "Audit": d.Audit == nil, "Tails": d.Tails == nil,
+		"LLM": d.LLM == nil, "Work": d.Work == nil, "Random": d.Random == nil, "Record": d.Record == nil, "Audit": d.Audit == nil, "Tails": d.Tails == nil,
 		"Unpark": d.Unpark == nil, "Backup": d.Backup == nil, "Ready": d.Ready == nil,
 	} {
 		if missing {

@@ -36,6 +36,8 @@ func (s *schemas) of(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
 		return object{"description": "any JSON"}
+	case reflect.TypeFor[sortOrder]():
+		return object{"type": "number"}
 	case reflect.TypeFor[[]byte]():
 		return object{"type": "string", "contentEncoding": "base64"}
 	case reflect.TypeFor[event.Payload]():

@@ -14,7 +14,7 @@ func (a *API) table() []Route {
 		a.healthRoutes(), a.sessionRoutes(), a.passkeyRoutes(), a.inboxRoutes(), a.approvalRoutes(), a.grantRoutes(), a.policyRoutes(),
 		a.threadRoutes(), a.messageRoutes(), a.runRoutes(), a.effectRoutes(), a.eventRoutes(), a.streamRoutes(), a.haltRoutes(),
 		a.channelRoutes(), a.contactRoutes(), a.heldRoutes(), a.deliveryRoutes(), a.agentRoutes(), a.skillRoutes(), a.peopleRoutes(), a.tokenRoutes(),
-		a.auditRoutes(), a.parkedRoutes(), a.usageRoutes(),
+		a.auditRoutes(), a.parkedRoutes(), a.usageRoutes(), a.workspaceRoutes(), a.taskRoutes(), a.taskThreadRoutes(),
 	} {
 		all = append(all, part...)
 	}
@@ -24,6 +24,15 @@ func (a *API) table() []Route {
 // see runs f in a view of the account.
 func see[T any](ctx context.Context, a *API, f func(tx event.Tx) (T, error)) (out T, err error) {
 	err = a.Journal.View(ctx, a.Account, func(tx event.Tx) (err error) {
+		out, err = f(tx)
+		return err
+	})
+	return out, err
+}
+
+// write runs f in a transaction of the account.
+func write[T any](ctx context.Context, a *API, f func(tx event.Tx) (T, error)) (out T, err error) {
+	err = a.Journal.Do(ctx, a.Account, func(tx event.Tx) (err error) {
 		out, err = f(tx)
 		return err
 	})

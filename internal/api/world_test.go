@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -42,6 +43,8 @@ import (
 	"github.com/witan-run/witan/internal/store/policydb"
 	"github.com/witan-run/witan/internal/store/skilldb"
 	"github.com/witan-run/witan/internal/store/storetest"
+	"github.com/witan-run/witan/internal/store/workdb"
+	"github.com/witan-run/witan/internal/work"
 )
 
 const (
@@ -168,9 +171,11 @@ func houseOn(t testing.TB, db *storetest.DB, change ...func(*api.Deps)) *house {
 	db.React(table)
 	h.origin = give(event.LayerAgent, event.ClassAgent, "agent", "skill.invoke")
 
+	tasks := must(work.New(workdb.New(), give(event.LayerDispatch, event.ClassWork, "work", work.EventTypes()...), work.DefaultConfig()))(t)
 	router := bus.NewRouter(db.DB, table, give(event.LayerSystem, event.ClassSystem, "router", "subscriber.parked", "subscriber.unparked"), time.Minute, log)
 	h.deps = api.Deps{Account: h.account, PublicURL: publicURL, Version: "test", Journal: db.Journal, Clock: db.Clock, IDs: db.IDs, Keyring: db.Options.Keyring, Log: log,
 		Identity: ident, Policy: pol, Skills: skills, Agents: h.agents, Dispatch: disp, Intake: intake, Hub: hub, LLM: modelRows,
+		Work: tasks, Random: rand.Reader,
 		Replay: agent.Replayer{Store: rows.agent, Prompts: prompts, Catalogue: skills, Code: "test code 1"}.Replay,
 		Speakers: map[string]api.Speaker{
 			"cli": func(s api.Said) channel.Inbound {

@@ -100,8 +100,12 @@ func (p *parts) buildModels(_ context.Context, c Config, d Deps) error {
 	if err != nil {
 		return err
 	}
+	zone, err := c.zone()
+	if err != nil {
+		return err
+	}
 	p.models, err = llm.NewService(llm.ServiceConfig{Store: p.rows.llm, Registry: registry, Prices: prices,
-		Budgets: llm.Budgets{Day: day}, Clock: d.Clock, Origin: p.origins.model})
+		Budgets: llm.Budgets{Day: day, Zone: zone}, Clock: d.Clock, Origin: p.origins.model})
 	p.prompts = llm.NewPrompts(p.rows.llm, p.origins.prompts)
 	return err
 }
@@ -146,6 +150,9 @@ func (p *parts) buildSkills(_ context.Context, c Config, d Deps) (err error) {
 	if p.reminders, err = work.NewReminders(p.rows.work, reminders{p}, p.origins.memory); err != nil {
 		return err
 	}
+	if p.work, err = work.New(p.rows.work, p.origins.work, work.DefaultConfig()); err != nil {
+		return err
+	}
 	if p.registry, err = p.builtins(c, d); err != nil {
 		return err
 	}
@@ -165,9 +172,13 @@ func (h holdings) Held(tx event.Tx, actor string) ([]string, error) {
 	return h.p.agents.Held(tx, actor)
 }
 
-func (p *parts) buildAgents(_ context.Context, _ Config, d Deps) (err error) {
+func (p *parts) buildAgents(_ context.Context, c Config, d Deps) error {
+	zone, err := c.zone()
+	if err != nil {
+		return err
+	}
 	p.agents, err = agent.New(agent.Deps{Journal: p.db, Store: p.rows.agent, Origins: p.origins.agent, Clock: d.Clock, Log: d.Log,
-		Models: p.models, Prompts: p.prompts, Catalogue: p.skills, Policy: policyVersion{p.policy}, People: peopleOf{p.rows.identity, p.rows.agent}, Code: Code()})
+		Models: p.models, Prompts: p.prompts, Catalogue: p.skills, Policy: policyVersion{p.policy}, People: peopleOf{p.rows.identity, p.rows.agent}, Code: Code(), Zone: zone.String()})
 	return err
 }
 

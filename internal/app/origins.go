@@ -7,6 +7,7 @@ import (
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/policy"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // origins are all rights to speak that exist in this process. Each component
@@ -19,6 +20,7 @@ type origins struct {
 	agent    agent.Origins
 	skill    event.Origin // ledger and catalogue
 	memory   event.Origin // memories and documents, written by skills
+	work     event.Origin // workspaces, tasks, threads
 	model    event.Origin // model calls
 	prompts  event.Origin
 	router   event.Origin
@@ -47,6 +49,7 @@ func newOrigins() (o origins, err error) {
 	o.skill = give(event.LayerExecution, event.ClassSkill, "skill", "skill.result", "effect.changed", "effect.settled", "catalogue.changed")
 	o.memory = give(event.LayerExecution, event.ClassSkill, "memory", "memory.stored", "memory.retrieved", "pano.saved",
 		"reminder.set", "reminder.cancelled", "reminder.fired")
+	o.work = give(event.LayerDispatch, event.ClassWork, "work", work.EventTypes()...)
 	o.model = give(event.LayerAgent, event.ClassAgent, "agent", "llm.request", "llm.response")
 	o.prompts = give(event.LayerAgent, event.ClassModel, "prompts", "prompt.saved")
 	o.router = give(event.LayerSystem, event.ClassSystem, "router", "subscriber.parked", "subscriber.unparked")

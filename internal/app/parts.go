@@ -48,6 +48,7 @@ type parts struct {
 	pano      *work.Pano
 	memory    *memory.Service
 	reminders *work.Reminders
+	work      *work.Service
 	files     *builtin.Files
 	hub       *channel.Hub
 	intake    *channel.Intake

@@ -50,6 +50,10 @@ func (p *parts) subscriptions() (*bus.Table, error) {
 			Doc: "An approval whose time is up expires: silence is no."},
 		bus.Reaction{Name: "work.reminder", On: types("timer.fired"), Run: p.reminders.OnTimer,
 			Doc: "A reminder comes due and goes to whoever set it."},
+		bus.Reaction{Name: "work.lease", On: types("timer.fired"), Run: p.work.OnTimer,
+			Doc: "A lease that ran out is taken away; the task says why and is offered again."},
+		bus.Reaction{Name: "work.epoch", On: types("epoch.started"), Run: p.work.OnEpoch,
+			Doc: "Tasks that were ongoing in a restored past wait for a person."},
 		bus.Reaction{Name: "dispatch.timer", On: types("timer.fired"), Run: p.dispatch.OnTimer,
 			Doc: "Work that was put off comes due."},
 	)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 
 	"github.com/witan-run/witan/internal/api"
@@ -26,6 +27,7 @@ func (a *App) web() (http.Handler, error) {
 		Journal: p.db, Clock: a.deps.Clock, IDs: a.deps.IDs, Keyring: p.keyring, Log: a.deps.Log,
 		Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Replay: p.replay, Dispatch: p.dispatch,
 		Intake: p.intake, Hub: p.hub, Speakers: speakers(), HTTP: programs, LLM: p.rows.llm,
+		Work: p.work, Random: rand.Reader,
 		Record: record{}, Audit: p.audit(), Tails: p.tails, Unpark: p.unpark,
 		Backup: a.backup, Ready: a.isReady, Files: files{p.blobs}, Commits: p.db.Commits, Fallback: a.face,
 		Accept: a.parts.acceptSkills, Tracer: a.traces.tracer(),

@@ -40,6 +40,11 @@ const (
 	ActMemoryRead    Act = "memory.read"
 	ActMemoryWrite   Act = "memory.write"
 
+	ActWorkRead        Act = "work.read"
+	ActWorkWrite       Act = "work.write"
+	ActWorkspaceManage Act = "workspace.manage"
+	ActWorkspaceToken  Act = "workspace.token"
+
 	ActJournalRead   Act = "journal.read"
 	ActJournalUnpark Act = "journal.unpark"
 	ActReplay        Act = "run.replay"
@@ -130,6 +135,11 @@ func Rows() []Row {
 		{Act: ActDocumentWrite, Roles: running(), Doc: "Write the account's documents."},
 		{Act: ActMemoryRead, Roles: everybody(), Doc: "Read memory."},
 		{Act: ActMemoryWrite, Roles: running(), Doc: "Add to, correct or retract memory."},
+
+		{Act: ActWorkRead, Roles: everybody(), Doc: "See workspaces, tasks and their threads."},
+		{Act: ActWorkWrite, Roles: running(), Doc: "Make, change, move and answer tasks."},
+		{Act: ActWorkspaceManage, Roles: running(), Doc: "Make, change and archive workspaces."},
+		{Act: ActWorkspaceToken, Roles: running(), Doc: "Give a workspace a new token for its workers."},
 
 		{Act: ActJournalRead, Roles: everybody(), Doc: "Read the journal, its stream and its causes."},
 		{Act: ActJournalUnpark, Roles: running(), Doc: "Let a parked stream go on."},

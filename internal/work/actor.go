@@ -10,7 +10,7 @@ import (
 
 // Actor is who does something, as the door that let them in knows them.
 type Actor struct {
-	Principal string // person:ID, contact:ID, agent:NAME, worker:NAME, or system
+	Principal string // person:ID, contact:ID, agent:NAME, worker:NAME, machine, or system
 	Channel   string // the channel that a message came by; "" for none
 	// Workspace binds a worker: it sees this workspace only, and writes to an
 	// ongoing task only with the fence of its own claim. Nil is nobody's worker.
@@ -25,7 +25,11 @@ type Actor struct {
 
 func (a Actor) worker() bool { return !a.Workspace.IsZero() }
 
-func (a Actor) person() bool { return strings.HasPrefix(a.Principal, "person:") }
+// person reports whether somebody with a person's reach acts: a person, or the
+// machine, which is whoever has the data folder.
+func (a Actor) person() bool {
+	return strings.HasPrefix(a.Principal, "person:") || a.Principal == "machine"
+}
 
 // kind is the seed's word for who made something.
 func (a Actor) kind() Assignee {

@@ -46,11 +46,11 @@ func (t Task) take(who string, now time.Time, span time.Duration) (Task, error) 
 	resumed := t.Status == Ongoing && t.Claim.Claimant == who
 	switch {
 	case t.Status == Ongoing && !resumed:
-		return t, fault.New(fault.Conflict, "%s holds the task until %s", t.Claim.Claimant, t.Claim.Until.Format(time.RFC3339)).On("taskId")
+		return t, fault.New(fault.Conflict, "%s holds the task until %s", t.Claim.Claimant, t.Claim.Until.Format(time.RFC3339)).On("task")
 	case !resumed && WayOf(t.Status, Ongoing) != Told:
 		return t, checkMove(t.Status, Ongoing)
 	case t.Waits > 0:
-		return t, fault.New(fault.Conflict, "the task waits for %d others", t.Waits).On("taskId")
+		return t, fault.New(fault.Conflict, "the task waits for %d others", t.Waits).On("task")
 	}
 	t.Cause = CauseClaimed
 	if resumed {

@@ -94,9 +94,9 @@ func (s *Service) claim(tx event.Tx, a Actor, w Workspace, t Task, span time.Dur
 	if !a.person() {
 		switch {
 		case t.Assignee != Agent:
-			return Claimed{}, fault.New(fault.Conflict, "the task is a person's to do").On("taskId")
+			return Claimed{}, fault.New(fault.Conflict, "the task is a person's to do").On("task")
 		case t.AssigneeRef != "" && t.AssigneeRef != a.Principal:
-			return Claimed{}, fault.New(fault.Conflict, "the task is for %s", t.AssigneeRef).On("taskId")
+			return Claimed{}, fault.New(fault.Conflict, "the task is for %s", t.AssigneeRef).On("task")
 		}
 	}
 	now, err := s.store.DBNow(tx)

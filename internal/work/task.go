@@ -68,7 +68,7 @@ func ParseKey(s string) (prefix string, number int64, ok bool) {
 	return prefix, number, true
 }
 
-func noTask() error { return fault.New(fault.NotFound, "there is no such task").On("taskId") }
+func noTask() error { return fault.New(fault.NotFound, "there is no such task").On("task") }
 
 // NewTask is a task to be.
 type NewTask struct {

@@ -59,11 +59,11 @@ func (w Workspace) scope() string { return "workspace:" + w.ID.String() }
 
 // errArchived is the one refusal of every write to an archived workspace.
 func errArchived() error {
-	return fault.New(fault.Conflict, "the workspace is archived").On("workspaceId").WithFix("unarchive it first")
+	return fault.New(fault.Conflict, "the workspace is archived").On("workspace").WithFix("unarchive it first")
 }
 
 func noWorkspace() error {
-	return fault.New(fault.NotFound, "there is no such workspace").On("workspaceId")
+	return fault.New(fault.NotFound, "there is no such workspace").On("workspace")
 }
 
 // NewWorkspace is a workspace to be.

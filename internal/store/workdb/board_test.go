@@ -259,7 +259,7 @@ func TestAnArchivedWorkspaceRefusesEveryWrite(t *testing.T) {
 			},
 		} {
 			_, err := do(b, f)
-			refused(t, what, err, fault.Conflict, "workspaceId")
+			refused(t, what, err, fault.Conflict, "workspace")
 			if err == nil || !strings.Contains(err.Error(), "archived") {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -315,7 +315,7 @@ func TestWhatIsNotThereAndWhatIsForeignLookAlike(t *testing.T) {
 				"delete":  func(tx event.Tx) error { return b.DeleteTask(tx, c.a, c.workspace, c.task) },
 			} {
 				err := b.Journal.Do(context.Background(), c.account, f)
-				refused(t, what, err, fault.NotFound, "taskId")
+				refused(t, what, err, fault.NotFound, "task")
 				answers[err.Error()] = true
 			}
 		}
@@ -336,7 +336,7 @@ func TestWhatIsNotThereAndWhatIsForeignLookAlike(t *testing.T) {
 				return err
 			},
 		} {
-			refused(t, what, b.Journal.Do(context.Background(), b.Account, f), fault.NotFound, "workspaceId")
+			refused(t, what, b.Journal.Do(context.Background(), b.Account, f), fault.NotFound, "workspace")
 		}
 		if len(answers) != 1 {
 			t.Errorf("the answers differ: %v", answers)

@@ -110,7 +110,7 @@ func TestWhatWaitsGoesOnWhenAllIsDone(t *testing.T) {
 			}
 		}
 		waits(2, work.AwaitsTasks)
-		refused(t, "a claim", func() error { _, err := b.move(b.ada, d.ID, work.Ongoing); return err }(), fault.Conflict, "taskId")
+		refused(t, "a claim", func() error { _, err := b.move(b.ada, d.ID, work.Ongoing); return err }(), fault.Conflict, "task")
 		must[work.Task](t)(b.move(b.ada, a.ID, work.Completed))
 		waits(1, work.AwaitsTasks)
 		must[work.Task](t)(b.move(b.ada, a.ID, work.Ongoing)) // opened again
@@ -303,7 +303,7 @@ func TestNothingIsWrittenBehindAnArchiving(t *testing.T) {
 							})
 						}
 						if err != nil {
-							refused(t, "a write", err, fault.Conflict, "workspaceId")
+							refused(t, "a write", err, fault.Conflict, "workspace")
 							return
 						}
 						select {
