@@ -27,6 +27,7 @@ type Config struct {
 	Database  Secret    `yaml:"database" doc:"PostgreSQL connection string; empty means SQLite in the data folder."`
 	Account   string    `yaml:"account" doc:"Name of the account that the first start makes."`
 	Agents    string    `yaml:"agents" doc:"Folder of agent definitions (YAML files)."`
+	TimeZone  string    `yaml:"time_zone" doc:"Zone in which times are shown and read, and whose midnight begins a day, like Europe/Vienna. Empty takes the system's."`
 	Log       LogConfig `yaml:"log" doc:"What is logged, and how."`
 	Models    Models    `yaml:"models" doc:"Model providers, and which role uses which."`
 	Channels  Channels  `yaml:"channels" doc:"Outside media. The console and the command line are always there."`
@@ -235,6 +236,9 @@ func (c *Config) Check() error {
 		if n < 1 || n > maxPerMinute {
 			return fault.New(fault.Invalid, "%d messages a minute is not between 1 and %d", n, int64(maxPerMinute)).On("limits." + field)
 		}
+	}
+	if _, err := c.zone(); err != nil {
+		return err
 	}
 	for name, p := range c.Models.Providers {
 		if err := p.check("models.providers." + name); err != nil {

@@ -19,6 +19,10 @@ import (
 func (a *App) newConsole() (*console.Console, error) {
 	p := a.parts
 	paths := Paths{a.config.Data}
+	zone, err := a.config.zone()
+	if err != nil {
+		return nil, err
+	}
 	facts := console.Facts{DataFolder: a.config.Data, Database: "SQLite, " + paths.Database(), Keyring: paths.Keyring(),
 		Backup: "witan backup FOLDER", Config: modelConfig, Demo: a.deps.Demo, DemoFolder: paths.Files()}
 	if a.config.Database.Set() {
@@ -39,7 +43,7 @@ func (a *App) newConsole() (*console.Console, error) {
 		StepUp: func(who identity.Principal, approval id.ID, digest, token string) error {
 			return a.api.CheckStepUp(who, approval, digest, token)
 		},
-		Facts: facts,
+		Facts: facts, Zone: zone,
 	})
 }
 
@@ -49,6 +53,7 @@ const modelConfig = `models:
     local:
       kind: openai
       base_url: http://127.0.0.1:11434/v1
+      price: free
   roles:
     default: [local/qwen3]`
 

@@ -122,7 +122,7 @@ func (r *reader) before(round []event.Event, invoke event.Event) (out []ui.Step,
 
 // step draws an event of a run as one line; those that only carry are left out.
 func (r *reader) step(e event.Event) (ui.Step, bool) {
-	s := ui.Step{At: e.RecordedAt.In(r.Zone).Format("15:04"), Right: "#" + grouped(e.Seq), Href: eventPath(e.ID)}
+	s := ui.Step{At: e.RecordedAt.In(r.Zone).Format("15:04"), Full: r.full(e.RecordedAt), Right: "#" + grouped(e.Seq), Href: eventPath(e.ID)}
 	switch p := e.Payload.(type) {
 	case event.InboundMessage:
 		s.Icon, s.Name, s.Text = "message-square", capital(r.nameOf(e)), "came in by the channel "+p.Channel

@@ -50,7 +50,7 @@ func heldWhy(reason string) string {
 func (x *item) heldCard(h dispatch.HeldMessage, v *ui.InboxView) error {
 	fate := h.Message
 	card := ui.Held{ID: h.ID.String(), Key: "HM-" + short(h.ID.String()), Version: 1, Title: heldTitle(h), Sender: fate.Sender, Channel: h.Channel,
-		At: x.at(h.At, x.now), Text: fate.Text, Trust: capital(heldWhy(h.Reason))}
+		At: x.at(h.At, x.now), Full: x.full(h.At), Text: fate.Text, Trust: capital(heldWhy(h.Reason))}
 	if h.Proven {
 		card.TrustParts = append(card.TrustParts, "the address is proven: "+fate.Proof)
 	} else {

@@ -132,7 +132,7 @@ func (r *reader) streamPage(v *ui.JournalView, f filter, q url.Values, on event.
 
 func (r *reader) eventRow(e event.Event) ui.EventRow {
 	row := ui.EventRow{ID: strconv.FormatInt(r.tip.Epoch, 10) + "-" + strconv.FormatInt(e.Seq, 10), Seq: grouped(e.Seq),
-		At: e.RecordedAt.In(r.Zone).Format("15:04:05"), Type: string(e.Type), Text: r.describe(e)}
+		At: e.RecordedAt.In(r.Zone).Format("15:04:05"), Full: r.full(e.RecordedAt), Type: string(e.Type), Text: r.describe(e)}
 	row.Actor, row.Status, row.Icon = r.markOf(e)
 	if e.Label.Integrity() == event.Outside {
 		row.Label = "outside"

@@ -119,7 +119,7 @@ func (x *talk) turn(t agent.Turn) error {
 			}
 			x.door = door
 		}
-		e.Turn = &ui.Turn{Actor: x.people.actor(t.Author), At: x.at(t.At, x.now), Text: t.Text, Outside: t.Label.Integrity() == event.Outside}
+		e.Turn = &ui.Turn{Actor: x.people.actor(t.Author), At: x.at(t.At, x.now), Full: x.full(t.At), Text: t.Text, Outside: t.Label.Integrity() == event.Outside}
 		if t.Text == "" {
 			e.Turn.State = "erased"
 		}
@@ -132,7 +132,7 @@ func (x *talk) turn(t agent.Turn) error {
 		if err != nil {
 			return err
 		}
-		turn := ui.Turn{Actor: x.people.actor(t.Author), At: x.at(t.At, x.now)}
+		turn := ui.Turn{Actor: x.people.actor(t.Author), At: x.at(t.At, x.now), Full: x.full(t.At)}
 		if !t.RunID.IsZero() {
 			turn.Run, turn.RunHref = "r-"+short(t.RunID.String()), runHref(s, t.EventID)
 		}
@@ -149,13 +149,13 @@ func (x *talk) turn(t agent.Turn) error {
 		if err != nil {
 			return err
 		}
-		e.Line = &ui.SystemLine{Icon: "info", Fact: ui.Fact{Text: t.Text, Ref: said}, At: x.at(t.At, x.now)}
+		e.Line = &ui.SystemLine{Icon: "info", Fact: ui.Fact{Text: t.Text, Ref: said}, At: x.at(t.At, x.now), Full: x.full(t.At)}
 	case agent.TurnSummary:
 		said, err := x.refTo(t.EventID)
 		if err != nil {
 			return err
 		}
-		e.Line = &ui.SystemLine{Icon: "layers", Fact: ui.Fact{Text: plural(t.Covers, "older turn is", "older turns are") + " given to models as a summary.", Ref: said}, At: x.at(t.At, x.now)}
+		e.Line = &ui.SystemLine{Icon: "layers", Fact: ui.Fact{Text: plural(t.Covers, "older turn is", "older turns are") + " given to models as a summary.", Ref: said}, At: x.at(t.At, x.now), Full: x.full(t.At)}
 	}
 	x.thread.Entries = append(x.thread.Entries, e)
 	return nil
@@ -276,7 +276,7 @@ func (x *talk) open(run agent.Run) error {
 		return err
 	}
 	turn := &ui.Turn{Actor: x.people.actor("agent:" + run.Agent), Run: "r-" + short(run.ID.String()), RunHref: eventPath(run.Task), StepNote: runWord(run)}
-	turn.At = x.at(run.Created, x.now)
+	turn.At, turn.Full = x.at(run.Created, x.now), x.full(run.Created)
 	turn.Writing = run.State == agent.Thinking || run.State == agent.Ready
 	if turn.Calls, err = x.calls(s); err != nil {
 		return err

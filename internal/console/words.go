@@ -81,6 +81,11 @@ func (c *Console) at(t, now time.Time) string {
 	return t.Format("2 Jan 2006 15:04")
 }
 
+// full prints a whole moment with its zone: what a short time says on hover.
+func (c *Console) full(t time.Time) string {
+	return t.In(c.Zone).Format("2 Jan 2006 15:04:05 MST")
+}
+
 // clip shortens a title made of what somebody wrote, between words where it can;
 // never used on an argument.
 func clip(s string, most int) string {

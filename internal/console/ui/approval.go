@@ -182,6 +182,7 @@ type Claim struct {
 // Step is one earlier call or event.
 type Step struct {
 	At     string
+	Full   string // the whole moment with its zone, shown on hover
 	Status Status
 	Icon   string
 	// Name is mono when Mono is set.

@@ -26,6 +26,14 @@ func current(on bool) templ.Attributes {
 	return templ.Attributes{"aria-current": "true"}
 }
 
+// onHover says more of what is printed short.
+func onHover(full string) templ.Attributes {
+	if full == "" {
+		return nil
+	}
+	return templ.Attributes{"title": full}
+}
+
 // lang tags outside text with its language when that is known.
 func lang(tag string) templ.Attributes {
 	if tag == "" {

@@ -73,12 +73,14 @@ type SystemLine struct {
 	Icon string
 	Fact Fact
 	At   string
+	Full string // the whole moment with its zone, shown on hover
 }
 
 // Turn is what one side said and did.
 type Turn struct {
 	Actor Actor
 	At    string
+	Full  string // the whole moment with its zone, shown on hover
 	// Run is the run's short key, printed and linked when RunHref is set.
 	Run, RunHref string
 	// Writing is true while the answer is still coming; StepNote says where it is.

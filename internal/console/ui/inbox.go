@@ -169,8 +169,9 @@ type Held struct {
 	Title   string
 	// Sender is the address as it arrived: outside bytes.
 	Sender string
-	// Channel names the road and At the time of arrival.
-	Channel, At string
+	// Channel names the road and At the time of arrival; Full is the whole moment
+	// with its zone, shown on hover.
+	Channel, At, Full string
 	// Trust is printed as .12; TrustParts explain it.
 	Trust      string
 	TrustParts []string

@@ -39,9 +39,10 @@ type FilterChip struct {
 // EventRow is one line of the stream.
 type EventRow struct {
 	// ID is "epoch-seq"; Seq is printed.
-	ID  string
-	Seq string
-	At  string
+	ID   string
+	Seq  string
+	At   string
+	Full string // the whole moment with its zone, shown on hover
 	// Actor draws a mark; Status or Icon replace it.
 	Actor  Actor
 	Status Status
