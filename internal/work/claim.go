@@ -115,7 +115,9 @@ func (t Task) lapse(now time.Time, most int) (Task, bool) {
 	if t.Status != Ongoing || now.Before(t.Claim.Until) {
 		return t, false
 	}
-	t.Claim.Losses++
+	if !(Actor{Principal: t.Claim.Claimant}).person() { // a person who let it lie is no worker that vanished
+		t.Claim.Losses++
+	}
 	if t.Claim.Losses >= most {
 		return t.takeAway(Blocked, CauseLost), true
 	}

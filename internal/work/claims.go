@@ -248,9 +248,12 @@ func (s *Service) turn(tx event.Tx, a Actor, before, t Task) (Task, error) {
 	return t, nil
 }
 
-// system is who acts when nobody does: time, or a restore.
+// systemPrincipal is who acts when nobody does.
+const systemPrincipal = "system"
+
+// system acts when nobody does for an event: time, or a restore.
 func system(ev event.Event) Actor {
-	return Actor{Principal: "system", Causes: []event.Ref{ev.Ref()}}
+	return Actor{Principal: systemPrincipal, Causes: []event.Ref{ev.Ref()}}
 }
 
 // OnTimer is the reaction to timer.fired: a lease that ran out is taken away, and

@@ -40,6 +40,9 @@ func (s *Service) ListTasks(tx event.Tx, a Actor, q TaskQuery, after id.ID) ([]T
 	if q.Board && (q.Workspace.IsZero() || len(q.Statuses) != 1) {
 		return nil, fault.New(fault.Invalid, "a column is one status of one workspace").On("status")
 	}
+	if q.Pending && len(q.Statuses) > 0 {
+		return nil, fault.New(fault.Invalid, "ask for a status or for open questions, not for both").On("status")
+	}
 	if !after.IsZero() {
 		t, err := s.seeTask(tx, a, id.Nil, after, s.store.GetTask)
 		if err != nil {

@@ -105,17 +105,31 @@ func (s *Service) seeTask(tx event.Tx, a Actor, workspace, task id.ID, get func(
 	return t, err
 }
 
-// open locks a task for a write, in a workspace that is not archived.
-func (s *Service) open(tx event.Tx, a Actor, workspace, task id.ID) (Workspace, Task, error) {
-	t, err := s.seeTask(tx, a, workspace, task, s.store.LockTask)
-	if err != nil {
-		return Workspace{}, t, err
+// open locks a task for a write, in a workspace that is not archived. The
+// workspace comes first, as everywhere, so that no two wait for each other.
+func (s *Service) open(tx event.Tx, a Actor, workspace, task id.ID) (w Workspace, t Task, err error) {
+	if !task.IsZero() {
+		if w, err = s.store.ShareWorkspaceOf(tx, task); err != nil && !fault.Is(err, fault.NotFound) {
+			return w, t, err
+		}
 	}
-	w, err := s.store.ShareWorkspace(tx, t.WorkspaceID)
-	if err == nil && w.Archived() {
+	if t, err = s.seeTask(tx, a, workspace, task, s.store.LockTask); err != nil {
+		return w, t, err
+	}
+	if w.Archived() {
 		err = errArchived()
 	}
 	return w, t, err
+}
+
+// mayFree refuses to lift the gate of a task's or a workspace's commands on the
+// word of anything but a person: no worker and no model sets its own authority.
+// What a template or a signal makes takes it over from what a person set.
+func mayFree(a Actor, free bool) error {
+	if !free || a.person() || a.Principal == systemPrincipal {
+		return nil
+	}
+	return fault.New(fault.Denied, "only a person lets all commands run").On("allowAllCommands")
 }
 
 // heard refuses a worker that lost the task, and moves the end of the lease for

@@ -64,6 +64,8 @@ type workspaceStore interface {
 	SaveWorkspace(tx event.Tx, w Workspace) error
 	GetWorkspace(tx event.Tx, workspace id.ID) (Workspace, error)
 	ShareWorkspace(tx event.Tx, workspace id.ID) (Workspace, error)
+	// ShareWorkspaceOf shares the workspace of a task.
+	ShareWorkspaceOf(tx event.Tx, task id.ID) (Workspace, error)
 	LockWorkspace(tx event.Tx, workspace id.ID) (Workspace, error)
 	WorkspaceByToken(tx event.Tx, digest []byte) (Workspace, error)
 	PrefixTaken(tx event.Tx, prefix string) (bool, error)
@@ -91,6 +93,8 @@ type taskStore interface {
 	CountTasks(tx event.Tx, workspace id.ID) (map[Status]int64, error)
 	// Following returns the tasks behind a place of a column of a workspace's board.
 	Following(tx event.Tx, workspace id.ID, s Status, after int64, than id.ID, limit int) ([]Task, error)
+	// OngoingOf returns tasks of a workspace that somebody holds.
+	OngoingOf(tx event.Tx, workspace id.ID, limit int) ([]Task, error)
 	// OngoingTasks returns the tasks that somebody holds, after one.
 	OngoingTasks(tx event.Tx, after id.ID, limit int) ([]Task, error)
 	Children(tx event.Tx, parent, after id.ID, limit int) ([]Task, error)

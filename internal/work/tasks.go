@@ -22,6 +22,9 @@ func (s *Service) CreateTask(tx event.Tx, a Actor, n NewTask) (Task, error) {
 	if err := words(a); err != nil {
 		return Task{}, err
 	}
+	if err := mayFree(a, n.AllowAllCommands); err != nil {
+		return Task{}, err
+	}
 	t := Task{ID: tx.NewID(), WorkspaceID: w.ID, Prefix: w.Prefix, CreatedBy: a.kind(), Author: a.Principal, Trust: a.Trust,
 		Assignee: n.Assignee, AssigneeRef: n.AssigneeRef, Status: NotStarted, Cause: CauseCreated, Title: n.Title, Body: n.Body,
 		Attachments: n.Attachments, TitleBy: a.subject(tx), BodyBy: a.subject(tx), CronSchedule: n.CronSchedule, ParentID: n.ParentID,
@@ -109,6 +112,11 @@ func (s *Service) UpdateTask(tx event.Tx, a Actor, workspace, task id.ID, c Task
 	}
 	if len(e.changes) == 0 {
 		return before, nil
+	}
+	if e.changed("allowAllCommands") {
+		if err := mayFree(a, t.AllowAllCommands); err != nil {
+			return before, err
+		}
 	}
 	if e.changed("parentId") {
 		if err := s.checkParent(tx, a, t.ID, t.ParentID); err != nil {

@@ -26,6 +26,9 @@ func (s *Service) CreateWorkspace(tx event.Tx, a Actor, n NewWorkspace) (Workspa
 	if err := words(a); err != nil {
 		return Workspace{}, err
 	}
+	if err := mayFree(a, n.AllowAllCommands); err != nil {
+		return Workspace{}, err
+	}
 	// The account's lock, so that two at once do not choose one prefix.
 	if err := s.store.LockGraph(tx); err != nil {
 		return Workspace{}, err
@@ -96,6 +99,11 @@ func (s *Service) UpdateWorkspace(tx event.Tx, a Actor, workspace id.ID, c Works
 	if err := words(a); err != nil {
 		return w, err
 	}
+	if e.changed("allowAllCommands") {
+		if err := mayFree(a, next.AllowAllCommands); err != nil {
+			return w, err
+		}
+	}
 	return s.saveWorkspace(tx, a, next, e)
 }
 
@@ -140,12 +148,38 @@ func (s *Service) setArchived(tx event.Tx, a Actor, workspace id.ID, archived bo
 	}
 	e := begin(0, w.Revision, w.Revisions)
 	if archived {
+		if err := s.recall(tx, a, w.ID); err != nil {
+			return w, err
+		}
 		w.ArchivedAt = tx.Now()
 	} else {
 		w.ArchivedAt = clock.FromMicros(0)
 	}
 	e.note("archivedAt", value(clock.Micros(w.ArchivedAt)))
 	return s.saveWorkspace(tx, a, w, e)
+}
+
+// recall takes all tasks of a workspace out of their holders' hands, back into
+// the queue: in an archive nobody could finish them.
+func (s *Service) recall(tx event.Tx, a Actor, workspace id.ID) error {
+	for {
+		rows, err := s.store.OngoingOf(tx, workspace, MaxPage)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, r := range rows {
+			t, err := s.store.LockTask(tx, r.ID)
+			if err != nil {
+				return err
+			}
+			if t.Status != Ongoing {
+				continue
+			}
+			if _, err := s.turn(tx, a, t, t.takeAway(NotStarted, CauseRevoked)); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 const (

@@ -265,7 +265,12 @@ func TestAnArchivedWorkspaceRefusesEveryWrite(t *testing.T) {
 			}
 		}
 		must[work.Workspace](t)(do(b, func(tx event.Tx) (work.Workspace, error) { return b.UnarchiveWorkspace(tx, b.ada, w.ID) }))
-		must[work.Task](t)(b.move(w1, held.ID, work.Completed))
+		// Nobody held anything in the archive; the queue is as it was.
+		_, err = b.move(w1, held.ID, work.Completed)
+		refused(t, "a claim from before", err, fault.Stale, "fence")
+		if c, ok, err := b.claim(worker(w, 2), w); err != nil || !ok || c.Task.ID != held.ID || c.Task.Claim.Losses != 0 {
+			t.Errorf("%t %v %+v", ok, err, c.Task.Claim)
+		}
 	})
 }
 
@@ -473,5 +478,44 @@ func TestNumbersAreDenseAlsoWhenOneIsTakenBack(t *testing.T) {
 		if len(list) != 3 || list[0].Key() != "DEN-3" || list[2].Key() != "DEN-1" {
 			t.Errorf("%d, first %s", len(list), list[0].Key())
 		}
+	})
+}
+
+// TestNobodyFreesItself: no worker and no model lifts the gate of commands.
+func TestNobodyFreesItself(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := openBoard(t, db)
+		w := b.workspace(t, "Gate")
+		task := b.task(t, w, "task")
+		c, _, err := b.claim(worker(w, 1), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := true
+		resident := work.Actor{Principal: "agent:coordinator", Label: storetest.House()}
+		for name, a := range map[string]work.Actor{"a worker": holding(worker(w, 1), c), "an agent": resident} {
+			_, err := do(b, func(tx event.Tx) (work.Task, error) {
+				return b.UpdateTask(tx, a, id.Nil, task.ID, work.TaskChange{AllowAllCommands: &free})
+			})
+			refused(t, name, err, fault.Denied, "allowAllCommands")
+			_, err = do(b, func(tx event.Tx) (work.Task, error) {
+				return b.CreateTask(tx, a, work.NewTask{Workspace: w.ID, Title: "x", AllowAllCommands: true})
+			})
+			refused(t, name, err, fault.Denied, "allowAllCommands")
+		}
+		_, err = do(b, func(tx event.Tx) (work.Workspace, error) {
+			return b.UpdateWorkspace(tx, resident, w.ID, work.WorkspaceChange{AllowAllCommands: &free})
+		})
+		refused(t, "a workspace", err, fault.Denied, "allowAllCommands")
+		if got := must[work.Task](t)(do(b, func(tx event.Tx) (work.Task, error) {
+			return b.UpdateTask(tx, b.ada, id.Nil, task.ID, work.TaskChange{AllowAllCommands: &free})
+		})); !got.AllowAllCommands {
+			t.Error("a person cannot")
+		}
+		free = false // to close it is anybody's
+		must[work.Task](t)(do(b, func(tx event.Tx) (work.Task, error) {
+			return b.UpdateTask(tx, holding(worker(w, 1), c), id.Nil, task.ID, work.TaskChange{AllowAllCommands: &free})
+		}))
 	})
 }

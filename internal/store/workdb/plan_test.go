@@ -36,6 +36,8 @@ var planned = map[string]struct{ index, args string }{
 	"tasks_pending":      {"tasks_pending", "ain"},
 	"column":             {"tasks_board", "aisnin"},
 	"ongoing":            {"tasks_status", "ain"},
+	"ongoing_of":         {"tasks_of_status", "ain"},
+	"share_workspace_of": {"", "aai"},
 	"children":           {"tasks_children", "aiin"},
 	"blockers":           {"", "ai"},
 	"dependents":         {"task_links_blocker", "ai"},

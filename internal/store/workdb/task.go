@@ -167,6 +167,11 @@ func (*Store) Following(tx event.Tx, workspace id.ID, s work.Status, after int64
 	return tasks(tx, "column", workspace, string(s), after, than[:], limit)
 }
 
+// OngoingOf implements work.Store.
+func (*Store) OngoingOf(tx event.Tx, workspace id.ID, limit int) ([]work.Task, error) {
+	return tasks(tx, "ongoing_of", workspace, limit)
+}
+
 // OngoingTasks implements work.Store.
 func (*Store) OngoingTasks(tx event.Tx, after id.ID, limit int) ([]work.Task, error) {
 	return tasks(tx, "ongoing", after[:], limit)

@@ -16,6 +16,10 @@ SELECT WSP FROM workspaces WHERE account_id = ? AND id = ?
 SELECT WSP FROM workspaces WHERE account_id = ? AND id = ?
 -- name: share_workspace postgres
 SELECT WSP FROM workspaces WHERE account_id = ? AND id = ? FOR KEY SHARE
+-- name: share_workspace_of sqlite
+SELECT WSP FROM workspaces WHERE account_id = ? AND id = (SELECT t.workspace_id FROM tasks t WHERE t.account_id = ? AND t.id = ?)
+-- name: share_workspace_of postgres
+SELECT WSP FROM workspaces WHERE account_id = ? AND id = (SELECT t.workspace_id FROM tasks t WHERE t.account_id = ? AND t.id = ?) FOR KEY SHARE
 -- name: lock_workspace sqlite
 SELECT WSP FROM workspaces WHERE account_id = ? AND id = ?
 -- name: lock_workspace postgres
@@ -72,6 +76,8 @@ SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND pending > 0 
 SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = ? AND (sort_order, id) > (?, ?) ORDER BY sort_order, id LIMIT ?
 -- name: ongoing
 SELECT TSK FROM tasks WHERE account_id = ? AND status = 'ongoing' AND id > ? ORDER BY id LIMIT ?
+-- name: ongoing_of
+SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = 'ongoing' ORDER BY number LIMIT ?
 -- name: children
 SELECT TSK FROM tasks WHERE account_id = ? AND parent_id = ? AND id > ? ORDER BY id LIMIT ?
 -- name: count_tasks

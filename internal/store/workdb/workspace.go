@@ -46,6 +46,11 @@ func (*Store) ShareWorkspace(tx event.Tx, w id.ID) (work.Workspace, error) {
 	return workspace(tx, "share_workspace", w)
 }
 
+// ShareWorkspaceOf implements work.Store.
+func (*Store) ShareWorkspaceOf(tx event.Tx, t id.ID) (work.Workspace, error) {
+	return workspace(tx, "share_workspace_of", tx.Account(), t)
+}
+
 // LockWorkspace implements work.Store.
 func (*Store) LockWorkspace(tx event.Tx, w id.ID) (work.Workspace, error) {
 	return workspace(tx, "lock_workspace", w)
