@@ -264,14 +264,15 @@ func (c *resumeCmd) Run(s *session) error {
 	})
 }
 
-// releaseCmd lets go on what a restore held.
+// releaseCmd lets go on what is held.
 type releaseCmd struct{}
 
 // Help implements kong.HelpProvider.
 func (releaseCmd) Help() string {
 	return `A restore holds all work of the past, because it may have been done after the
 backup was made. Look at the Inbox first. Effects are not let go by this: each
-waits there for its own answer.`
+waits there for its own answer. Runs and deliveries that were held because they
+failed time after time are tried again.`
 }
 
 // Run implements the command.

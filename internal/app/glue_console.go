@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/channel"
 	channelconsole "github.com/witan-run/witan/internal/channel/console"
 	"github.com/witan-run/witan/internal/console"
+	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
@@ -37,7 +39,7 @@ func (a *App) newConsole() (*console.Console, error) {
 		Speak: func(s console.Said) channel.Inbound {
 			return channelconsole.Said{Account: s.Account, PersonID: s.PersonID, Name: s.Name, ThreadID: s.ThreadID, Text: s.Text, Agent: s.Agent, Nonce: s.Key}.Inbound()
 		},
-		Unpark: p.unpark, Replay: p.replay, Stream: "/api/v1/stream",
+		Unpark: p.unpark, Held: heldWork, Replay: p.replay, Stream: "/api/v1/stream",
 		Verify: a.verifyForConsole, Preview: a.preview,
 		Models: func(role string) bool { _, ok := p.models.Route(role); return ok },
 		StepUp: func(who identity.Principal, approval id.ID, digest, token string) error {
@@ -45,6 +47,28 @@ func (a *App) newConsole() (*console.Console, error) {
 		},
 		Facts: facts, Zone: zone,
 	})
+}
+
+// heldWork fills console.Deps.Held from the rows of leased work.
+func heldWork(tx event.Tx) (out console.HeldWork, err error) {
+	work, timers, err := store.CountHeld(tx)
+	out.Timers = int(timers)
+	for _, h := range work {
+		n := int(h.Count)
+		switch {
+		case h.Reason == bus.HeldPoison:
+			out.Failed += n
+		case h.Kind == event.WorkEffect:
+			out.Effects += n
+		case h.Kind == event.WorkRun:
+			out.Runs += n
+		case h.Kind == event.WorkDelivery:
+			out.Deliveries += n
+		default:
+			out.Others += n
+		}
+	}
+	return out, err
 }
 
 // modelConfig is what the console shows to those who have no model yet.

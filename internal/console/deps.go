@@ -31,6 +31,13 @@ type Record interface {
 	Parked(tx event.Tx, limit int) ([]bus.Deferred, error)
 }
 
+// HeldWork counts work that was taken out of the workers' hands: by a restore, or
+// because it failed time after time.
+type HeldWork struct {
+	Effects, Runs, Deliveries, Others, Timers int // held by a restore
+	Failed                                    int // held for failing, of any kind
+}
+
 // Said is what a signed-in person wrote.
 type Said struct {
 	Account  id.ID
@@ -80,6 +87,8 @@ type Deps struct {
 	Speak func(Said) channel.Inbound
 	// Unpark lets a parked stream go on; bus.Router has it.
 	Unpark func(ctx context.Context, account id.ID, by, subscriber string, stream id.ID, skip bool) error
+	// Held counts what waits for a person in this moment.
+	Held func(tx event.Tx) (HeldWork, error)
 	// Replay runs a recorded run again; agent.Replayer has it.
 	Replay func(tx event.Tx, run id.ID) (agent.Report, error)
 	// Verify checks the whole chain; it may report how many events it has read.
@@ -121,7 +130,7 @@ func (d *Deps) check() (*url.URL, error) {
 		{"Account", d.Account.IsZero()}, {"Journal", d.Journal == nil}, {"Record", d.Record == nil}, {"Clock", d.Clock == nil},
 		{"Log", d.Log == nil}, {"Identity", d.Identity == nil}, {"Policy", d.Policy == nil}, {"Skills", d.Skills == nil},
 		{"Agents", d.Agents == nil}, {"Dispatch", d.Dispatch == nil}, {"Intake", d.Intake == nil}, {"Speak", d.Speak == nil},
-		{"Unpark", d.Unpark == nil}, {"Replay", d.Replay == nil}, {"Verify", d.Verify == nil},
+		{"Unpark", d.Unpark == nil}, {"Held", d.Held == nil}, {"Replay", d.Replay == nil}, {"Verify", d.Verify == nil},
 	} {
 		if f.missing {
 			return nil, fault.New(fault.Invalid, "the console needs %s", f.name).On(f.name)

@@ -86,11 +86,11 @@ func (c *Console) stops(r *reader, s *ui.Shell) error {
 	if c.Facts.DiskLow != nil && c.Facts.DiskLow() {
 		all = append(all, ui.Banner{Kind: ui.BannerDisk, Note: "deciding and halting still work"})
 	}
-	if b, ok, err := c.restoreBanner(r); err != nil {
+	held, err := c.heldBanners(r)
+	if err != nil {
 		return err
-	} else if ok {
-		all = append(all, b)
 	}
+	all = append(all, held...)
 	if c.Facts.Demo {
 		all = append(all, ui.Banner{Kind: ui.BannerDemo, Note: "end it with Ctrl-C",
 			Text: "A scripted agent read your message and wants to write one file in " + c.Facts.DemoFolder + ". Nothing leaves this machine."})
@@ -132,30 +132,6 @@ func (r *reader) recent() ([]event.Event, error) {
 		r.events[e.ID] = e
 	}
 	return list, nil
-}
-
-// restoreBanner stands while work of an earlier epoch waits for a person.
-func (c *Console) restoreBanner(r *reader) (ui.Banner, bool, error) {
-	if r.tip.Epoch <= 1 {
-		return ui.Banner{}, false, nil
-	}
-	heldEffects, err := r.Skills.Effects(r.tx, skill.Filter{State: skill.Held, Limit: 1})
-	if err != nil || len(heldEffects) == 0 {
-		return ui.Banner{}, false, err
-	}
-	recent, err := r.recent()
-	if err != nil {
-		return ui.Banner{}, false, err
-	}
-	b := ui.Banner{Kind: ui.BannerRestored, Door: ui.Link{Text: "Look at what is held", Href: "/inbox?kind=failure"}}
-	for _, e := range recent {
-		if v, ok := e.Payload.(event.EpochStarted); ok {
-			b.Text = "The record was kept to event " + grouped(v.FromSeq) + ". " + plural(v.Held, "piece of work was", "pieces of work were") + " held back."
-			b.Ref = ref(e)
-			break
-		}
-	}
-	return b, true, nil
 }
 
 // shellAlone is the shell of a page that reads nothing else: an error, a search.

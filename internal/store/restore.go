@@ -261,3 +261,26 @@ func ListHeld(t event.Tx) (out []HeldWork, err error) {
 	})
 	return out, err
 }
+
+// HeldCount counts the held work of one kind and reason.
+type HeldCount struct {
+	Kind   event.WorkKind
+	Reason string // restore, poison
+	Count  int64
+}
+
+// CountHeld counts what is held in the account: leased work, and timers.
+func CountHeld(t event.Tx) (work []HeldCount, timers int64, err error) {
+	err = auditSQL.Each(t, "held_counts", []any{t.Account()}, func(scan func(...any) error) error {
+		var h HeldCount
+		var kind string
+		err := scan(&kind, &h.Reason, &h.Count)
+		h.Kind = event.WorkKind(kind)
+		work = append(work, h)
+		return err
+	})
+	if err == nil {
+		err = auditSQL.Row(t, "held_timers", []any{t.Account()}, &timers)
+	}
+	return work, timers, err
+}

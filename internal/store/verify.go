@@ -168,6 +168,10 @@ UPDATE timers SET held = 0 WHERE account_id = ? AND held = 1
 -- name: held_in_all
 SELECT (SELECT count(*) FROM work WHERE account_id = ? AND state = 'held' AND reason = 'restore'),
   (SELECT count(*) FROM timers WHERE account_id = ? AND held = 1)
+-- name: held_counts
+SELECT kind, reason, count(*) FROM work WHERE account_id = ? AND state = 'held' GROUP BY kind, reason
+-- name: held_timers
+SELECT count(*) FROM timers WHERE account_id = ? AND held = 1
 -- name: held_work
 SELECT kind, id, scope, reason FROM work WHERE account_id = ? AND state = 'held' ORDER BY kind, id
 `)

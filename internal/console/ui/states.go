@@ -14,6 +14,7 @@ const (
 	BannerHalted       BannerKind = "halted"
 	BannerDisk         BannerKind = "disk"
 	BannerRestored     BannerKind = "restored"
+	BannerHeld         BannerKind = "held"
 	BannerStale        BannerKind = "stale"
 	BannerDone         BannerKind = "done"
 )
@@ -24,7 +25,7 @@ type Banner struct {
 	// Text follows the fixed words of the kind. Where it states what happened it needs
 	// Ref; demo, degraded, reconnecting and offline describe the page itself and do not.
 	Text string
-	// Ref is the event that stopped, restored or refused.
+	// Ref is the event that stopped, restored, held or refused.
 	Ref Ref
 	// Door is one thing to do; the zero Link draws none.
 	Door Link
@@ -51,6 +52,8 @@ func (b Banner) words() string {
 		return "Intake stopped. The disk is nearly full."
 	case BannerRestored:
 		return "Restored."
+	case BannerHeld:
+		return "Work waits for a person."
 	case BannerStale:
 		return "Not answered. The call is another one now."
 	case BannerDone:
@@ -63,7 +66,7 @@ func (b Banner) text() string {
 	switch b.Kind {
 	case BannerDemo, BannerDegraded, BannerReconnecting, BannerOffline:
 		return b.Text
-	case BannerError, BannerHalted, BannerDisk, BannerRestored, BannerStale, BannerDone:
+	case BannerError, BannerHalted, BannerDisk, BannerRestored, BannerHeld, BannerStale, BannerDone:
 		if b.Ref.Known() {
 			return b.Text
 		}
@@ -75,7 +78,7 @@ func (b Banner) tone() string {
 	switch b.Kind {
 	case BannerHalted, BannerError:
 		return "c-deny"
-	case BannerDisk, BannerRestored, BannerStale:
+	case BannerDisk, BannerRestored, BannerHeld, BannerStale:
 		return "c-need"
 	case BannerDemo, BannerDegraded, BannerReconnecting, BannerOffline, BannerDone:
 		return ""
@@ -99,7 +102,7 @@ func (b Banner) icon() string {
 		return "octagon-pause"
 	case BannerDone:
 		return "check"
-	case BannerDisk, BannerRestored, BannerStale:
+	case BannerDisk, BannerRestored, BannerHeld, BannerStale:
 		return ""
 	}
 	return "info"
