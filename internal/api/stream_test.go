@@ -281,9 +281,9 @@ func (c *counting) MarksAfter(tx event.Tx, after int64, n int) ([]bus.Mark, erro
 	return c.DB.MarksAfter(tx, after, n)
 }
 
-// TestFiveHundredReadersCostOneReadPerCommit: a commit is read once for all of
-// them (and once more to see that it was the last).
-func TestFiveHundredReadersCostOneReadPerCommit(t *testing.T) {
+// TestFiveHundredReadersCostAtMostOneReadPerCommit: a commit of this node is
+// handed on as it was written; whatever is read is read once for all.
+func TestFiveHundredReadersCostAtMostOneReadPerCommit(t *testing.T) {
 	t.Parallel()
 	const readers, commits = 500, 20
 	db := storetest.OpenSQLite(t)
@@ -299,14 +299,16 @@ func TestFiveHundredReadersCostOneReadPerCommit(t *testing.T) {
 	}
 	h.emit(1) // everybody has joined once they all have this one
 	h.allSee(tails, h.tip().Seq)
-	engine.reads.Store(0)
+	if engine.reads.Swap(0) == 0 {
+		t.Error("that they joined cost no read: nothing is counted")
+	}
 	for range commits {
 		h.emit(1)
 		h.allSee(tails, h.tip().Seq)
 	}
 	n := engine.reads.Load()
 	t.Logf("%d readers, %d commits, %d reads", readers, commits, n)
-	if n < commits || n > 2*commits {
+	if n > commits {
 		t.Errorf("%d reads for %d commits and %d readers", n, commits, readers)
 	}
 }
