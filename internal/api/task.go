@@ -109,8 +109,7 @@ type taskView struct {
 	Revision         int64          `json:"revision"`
 }
 
-func (a *API) viewTask(tx event.Tx, t work.Task) (taskView, error) {
-	why, err := a.Work.Why(tx, t)
+func viewTask(t work.Task, why work.Reason) taskView {
 	v := taskView{ID: t.ID, Key: t.Key(), WorkspaceID: t.WorkspaceID, CreatedBy: string(t.CreatedBy), Author: t.Author, Label: t.Label.String(),
 		Assignee: string(t.Assignee), AssigneeRef: t.AssigneeRef, Status: string(t.Status), Why: string(why), WhyText: why.Sentence(), Title: t.Title,
 		Body: t.Body, Attachments: viewFiles(t.Attachments), CronSchedule: t.CronSchedule, ParentID: t.ParentID, TriggerID: t.TriggerID, EventID: t.EventID,
@@ -119,7 +118,16 @@ func (a *API) viewTask(tx event.Tx, t work.Task) (taskView, error) {
 	if t.Claim.Claimant != "" {
 		v.Holder = &holderView{By: t.Claim.Claimant, Fence: t.Claim.Fence, Until: t.Claim.Until}
 	}
-	return v, err
+	return v
+}
+
+func (a *API) viewTasks(tx event.Tx, rows []work.Task) (tasksView, error) {
+	whys, err := a.Work.Whys(tx, rows)
+	out := tasksView{Tasks: []taskView{}}
+	for i := range whys {
+		out.Tasks = append(out.Tasks, viewTask(rows[i], whys[i]))
+	}
+	return out, err
 }
 
 // oneTask, with its name on the wire as the seed's clients have it.
@@ -134,7 +142,8 @@ func (a *API) taskOf(ctx context.Context, run func(context.Context, *API, func(t
 		if err != nil {
 			return taskView{}, err
 		}
-		return a.viewTask(tx, t)
+		why, err := a.Work.Why(tx, t)
+		return viewTask(t, why), err
 	})
 	return oneTaskView{v}, err
 }
@@ -189,18 +198,11 @@ func (a *API) tasks(ctx context.Context, c *call, q work.TaskQuery, statuses, fi
 		if err != nil {
 			return tasksView{}, err
 		}
-		out := tasksView{Tasks: []taskView{}}
-		for _, t := range rows {
-			v, err := a.viewTask(tx, t)
-			if err != nil {
-				return out, err
-			}
-			out.Tasks = append(out.Tasks, v)
-		}
+		out, err := a.viewTasks(tx, rows)
 		if len(rows) == n {
 			out.Next = rows[n-1].ID.String()
 		}
-		return out, nil
+		return out, err
 	})
 }
 
@@ -238,15 +240,10 @@ func (a *API) getTask(ctx context.Context, c *call, in taskIn) (oneTaskView, err
 
 func (a *API) listBlockers(ctx context.Context, c *call, in taskIn) (tasksView, error) {
 	return see(ctx, a, func(tx event.Tx) (tasksView, error) {
-		out := tasksView{Tasks: []taskView{}}
 		rows, err := a.Work.Blockers(tx, c.actor(), in.Workspace, in.Task)
-		for _, t := range rows {
-			v, err := a.viewTask(tx, t)
-			if err != nil {
-				return out, err
-			}
-			out.Tasks = append(out.Tasks, v)
+		if err != nil {
+			return tasksView{}, err
 		}
-		return out, err
+		return a.viewTasks(tx, rows)
 	})
 }

@@ -203,6 +203,12 @@ func TestAWorkspaceOverHTTP(t *testing.T) {
 	if !strings.HasPrefix(w.Token, "wtw_") || !strings.HasSuffix(w.Token, w.Workspace.TokenLastFour) {
 		t.Errorf("%+v", w)
 	}
+	var fork struct{ Workspace struct{ ID, ForkOfID string } }
+	h.ok(request{method: "POST", path: one + "/fork", as: p.token}, 201, &fork)
+	if status, problem := h.knock(request{method: "POST", path: one + "/archive", as: p.token}); status != 409 || fork.Workspace.ForkOfID != p.id {
+		t.Errorf("%d %+v", status, problem)
+	}
+	h.ok(request{method: "POST", path: "/api/v1/workspaces/" + fork.Workspace.ID + "/merge", as: p.token}, 200, &w)
 	h.ok(request{method: "POST", path: one + "/archive", as: p.token}, 200, &w)
 	status, problem := h.knock(request{method: "POST", path: p.path(), as: p.token, body: `{"task":{"title":"x"}}`})
 	if w.Workspace.ArchivedAt == nil || status != 409 || !strings.Contains(problem.Detail, "archived") {

@@ -20,6 +20,8 @@ func (a *API) workspaceRoutes() []Route {
 		on("PATCH", one, identity.ActWorkspaceManage, "Change fields of a workspace; what is left out stays.", a.updateWorkspace),
 		on("POST", one+"/archive", identity.ActWorkspaceManage, "Freeze a workspace: it refuses every write from then on.", a.archiveWorkspace),
 		on("POST", one+"/unarchive", identity.ActWorkspaceManage, "Let an archived workspace go on.", a.unarchiveWorkspace),
+		on("POST", one+"/fork", identity.ActWorkspaceManage, "Make a fork: a queue and workers of its own, the settings of its parent.", a.forkWorkspace, status(http.StatusCreated)),
+		on("POST", one+"/merge", identity.ActWorkspaceManage, "End a fork; its tasks go back to its parent, which is answered.", a.mergeFork),
 		on("POST", one+"/token", identity.ActWorkspaceToken, "Give a workspace a new token, shown this once; the one before it ends.", a.rotateToken),
 	}
 }
@@ -44,6 +46,8 @@ type workspaceView struct {
 	TokenLastFour        string     `json:"tokenLastFour,omitempty"`
 	TokenAt              *time.Time `json:"tokenAt,omitempty"`
 	ArchivedAt           *time.Time `json:"archivedAt,omitempty"`
+	ForkOfID             id.ID      `json:"forkOfId,omitzero"`
+	MergedAt             *time.Time `json:"mergedAt,omitempty"`
 	CreatedBy            string     `json:"createdBy"`
 	CreatedAt            time.Time  `json:"createdAt"`
 	UpdatedAt            time.Time  `json:"updatedAt"`
@@ -57,7 +61,7 @@ func viewWorkspace(w work.Workspace) workspaceView {
 	}
 	return workspaceView{ID: w.ID, Prefix: w.Prefix, Name: w.Name, Description: w.Description, SelfLearningLoopNote: w.SelfLearningLoopNote,
 		AllowAllCommands: w.AllowAllCommands, AutoAllowedTools: tools, Resident: w.Resident, TokenLastFour: w.Token.LastFour, TokenAt: given(w.Token.At),
-		ArchivedAt: given(w.ArchivedAt), CreatedBy: w.CreatedBy, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, Revision: w.Revision}
+		ArchivedAt: given(w.ArchivedAt), ForkOfID: w.ForkOf, MergedAt: given(w.MergedAt), CreatedBy: w.CreatedBy, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, Revision: w.Revision}
 }
 
 // given is a time, or nil for none.
@@ -163,6 +167,18 @@ func (a *API) archiveWorkspace(ctx context.Context, c *call, in workspaceIn) (on
 func (a *API) unarchiveWorkspace(ctx context.Context, c *call, in workspaceIn) (oneWorkspaceView, error) {
 	return wrapWorkspace(write(ctx, a, func(tx event.Tx) (work.Workspace, error) {
 		return a.Work.UnarchiveWorkspace(tx, c.actor(), in.Workspace)
+	}))
+}
+
+func (a *API) forkWorkspace(ctx context.Context, c *call, in workspaceIn) (oneWorkspaceView, error) {
+	return wrapWorkspace(write(ctx, a, func(tx event.Tx) (work.Workspace, error) {
+		return a.Work.ForkWorkspace(tx, c.actor(), in.Workspace)
+	}))
+}
+
+func (a *API) mergeFork(ctx context.Context, c *call, in workspaceIn) (oneWorkspaceView, error) {
+	return wrapWorkspace(write(ctx, a, func(tx event.Tx) (work.Workspace, error) {
+		return a.Work.MergeFork(tx, c.actor(), in.Workspace)
 	}))
 }
 

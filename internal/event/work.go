@@ -21,7 +21,16 @@ type WorkspaceCreated struct {
 	SelfLearningLoopNote string `json:"selfLearningLoopNote"`
 	AllowAllCommands     bool   `json:"allowAllCommands"`
 	Resident             string `json:"resident,omitempty"` // the resident agent that takes its tasks
+	ForkOfID             id.ID  `json:"forkOfId,omitzero"`  // the workspace that it is a fork of
 	By                   string `json:"by"`
+}
+
+// WorkspaceMerged says that a fork is over: its tasks went back to its parent.
+type WorkspaceMerged struct {
+	WorkspaceID id.ID  `json:"workspaceId"`
+	IntoID      id.ID  `json:"intoId"`
+	Tasks       int64  `json:"tasks"` // that went along
+	By          string `json:"by"`
 }
 
 // WorkspaceUpdated says what changed of a workspace. Archiving is a change of
@@ -137,6 +146,7 @@ type MessageUpdated struct {
 // EventType and sealed close the set of payloads.
 func (WorkspaceCreated) EventType() Type { return "workspace.created" }
 func (WorkspaceUpdated) EventType() Type { return "workspace.updated" }
+func (WorkspaceMerged) EventType() Type  { return "workspace.merged" }
 func (TaskCreated) EventType() Type      { return "task.created" }
 func (TaskUpdated) EventType() Type      { return "task.updated" }
 func (StatusUpdated) EventType() Type    { return "status.updated" }
@@ -147,6 +157,7 @@ func (MessageUpdated) EventType() Type   { return "message.updated" }
 
 func (WorkspaceCreated) sealed() {}
 func (WorkspaceUpdated) sealed() {}
+func (WorkspaceMerged) sealed()  {}
 func (TaskCreated) sealed()      {}
 func (TaskUpdated) sealed()      {}
 func (StatusUpdated) sealed()    {}
@@ -158,6 +169,7 @@ func (MessageUpdated) sealed()   {}
 var workRows = []Row{
 	row[WorkspaceCreated](1, layers(LayerDispatch), classes(ClassWork), "A workspace begins."),
 	row[WorkspaceUpdated](1, layers(LayerDispatch), classes(ClassWork), "What changed of a workspace."),
+	row[WorkspaceMerged](1, layers(LayerDispatch), classes(ClassWork), "A fork is over; its tasks went back to its parent."),
 	row[TaskCreated](1, layers(LayerDispatch), classes(ClassWork), "A task begins."),
 	row[TaskUpdated](1, layers(LayerDispatch), classes(ClassWork), "What changed of a task, but for its status."),
 	row[StatusUpdated](1, layers(LayerDispatch), classes(ClassWork), "A task moved or changed hands."),

@@ -64,10 +64,31 @@ func (s *Service) CountTasks(tx event.Tx, a Actor, workspace id.ID) (map[Status]
 
 // Why says why a task is not running.
 func (s *Service) Why(tx event.Tx, t Task) (Reason, error) {
-	w, err := s.store.GetWorkspace(tx, t.WorkspaceID)
+	all, err := s.Whys(tx, []Task{t})
 	if err != nil {
 		return "", err
 	}
-	halted, err := s.store.Halted(tx, w.scope())
-	return Why(t, Facts{Archived: w.Archived(), Halted: halted}), err
+	return all[0], nil
+}
+
+// Whys says why each of some tasks is not running, looking at each workspace once.
+func (s *Service) Whys(tx event.Tx, tasks []Task) ([]Reason, error) {
+	facts := map[id.ID]Facts{}
+	out := make([]Reason, len(tasks))
+	for i, t := range tasks {
+		f, known := facts[t.WorkspaceID]
+		if !known {
+			w, err := s.store.GetWorkspace(tx, t.WorkspaceID)
+			if err != nil {
+				return nil, err
+			}
+			f.Archived = w.Archived()
+			if f.Halted, err = s.store.Halted(tx, w.scope()); err != nil {
+				return nil, err
+			}
+			facts[t.WorkspaceID] = f
+		}
+		out[i] = Why(t, f)
+	}
+	return out, nil
 }

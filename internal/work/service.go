@@ -38,7 +38,7 @@ type Service struct {
 
 // EventTypes lists what the service's origin must be allowed to say.
 func EventTypes() []event.Type {
-	return []event.Type{"workspace.created", "workspace.updated", "task.created", "task.updated", "status.updated", "task.linked",
+	return []event.Type{"workspace.created", "workspace.updated", "workspace.merged", "task.created", "task.updated", "status.updated", "task.linked",
 		"task.deleted", "message.created", "message.updated"}
 }
 

@@ -71,6 +71,12 @@ type workspaceStore interface {
 	PrefixTaken(tx event.Tx, prefix string) (bool, error)
 	// ListWorkspaces returns workspaces in the order in which they were made.
 	ListWorkspaces(tx event.Tx, archived bool, after id.ID, limit int) ([]Workspace, error)
+	// Forks locks and returns the forks of a workspace that are not merged.
+	Forks(tx event.Tx, parent id.ID) ([]Workspace, error)
+	// Unfinished counts tasks of a workspace that are not done, templates included.
+	Unfinished(tx event.Tx, workspace id.ID) (int64, error)
+	// MoveTasks takes all tasks of a workspace into another and returns how many.
+	MoveTasks(tx event.Tx, from, to id.ID) (int64, error)
 	// NextNumber returns the next number of a workspace's tasks; NotFound if it is
 	// archived or absent.
 	NextNumber(tx event.Tx, workspace id.ID) (int64, error)

@@ -36,6 +36,8 @@ type Workspace struct {
 	Token                Token
 	AutoAllowedTools     []string // a view over grants; the rows hold none
 	ArchivedAt           time.Time
+	ForkOf               id.ID     // the workspace that it is a fork of; Nil for most
+	MergedAt             time.Time // when the fork ended; zero while it goes on
 	CreatedBy            string
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
@@ -53,6 +55,15 @@ type Token struct {
 
 // Archived reports whether the workspace refuses every write.
 func (w Workspace) Archived() bool { return !w.ArchivedAt.IsZero() }
+
+// ContentID is whose notes, skills and grants the workspace uses: a fork's are
+// its parent's, so that a merge moves nothing but tasks.
+func (w Workspace) ContentID() id.ID {
+	if w.ForkOf.IsZero() {
+		return w.ID
+	}
+	return w.ForkOf
+}
 
 // scope is what a halt names.
 func (w Workspace) scope() string { return "workspace:" + w.ID.String() }

@@ -29,6 +29,10 @@ func (s *Service) CreateWorkspace(tx event.Tx, a Actor, n NewWorkspace) (Workspa
 	if err := mayFree(a, n.AllowAllCommands); err != nil {
 		return Workspace{}, err
 	}
+	return s.addWorkspace(tx, a, n, id.Nil)
+}
+
+func (s *Service) addWorkspace(tx event.Tx, a Actor, n NewWorkspace, forkOf id.ID) (Workspace, error) {
 	// The account's lock, so that two at once do not choose one prefix.
 	if err := s.store.LockGraph(tx); err != nil {
 		return Workspace{}, err
@@ -46,11 +50,11 @@ func (s *Service) CreateWorkspace(tx event.Tx, a Actor, n NewWorkspace) (Workspa
 		return Workspace{}, err
 	}
 	w := Workspace{ID: tx.NewID(), Prefix: prefix, Name: n.Name, Description: n.Description, SelfLearningLoopNote: n.SelfLearningLoopNote,
-		AllowAllCommands: n.AllowAllCommands, Resident: n.Resident, CreatedBy: a.Principal, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+		AllowAllCommands: n.AllowAllCommands, Resident: n.Resident, ForkOf: forkOf, CreatedBy: a.Principal, CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 		Revision: 1, Revisions: Revisions{}}
 	a.Subject = id.Nil
 	ev, err := s.emit(tx, a, w.ID, "The workspace "+prefix+" begins.", event.WorkspaceCreated{WorkspaceID: w.ID, Prefix: prefix, Name: w.Name,
-		Description: w.Description, SelfLearningLoopNote: w.SelfLearningLoopNote, AllowAllCommands: w.AllowAllCommands, Resident: w.Resident, By: a.Principal})
+		Description: w.Description, SelfLearningLoopNote: w.SelfLearningLoopNote, AllowAllCommands: w.AllowAllCommands, Resident: w.Resident, ForkOfID: forkOf, By: a.Principal})
 	if err != nil {
 		return w, err
 	}
@@ -89,6 +93,9 @@ func (s *Service) UpdateWorkspace(tx event.Tx, a Actor, workspace id.ID, c Works
 	if w.Archived() {
 		return w, errArchived()
 	}
+	if !w.ForkOf.IsZero() && c.settings() {
+		return w, fault.New(fault.Conflict, "a fork has the settings of its parent").On("workspace").WithFix("change them there")
+	}
 	next, e := w.apply(c)
 	if e.err != nil {
 		return w, e.err
@@ -104,7 +111,10 @@ func (s *Service) UpdateWorkspace(tx event.Tx, a Actor, workspace id.ID, c Works
 			return w, err
 		}
 	}
-	return s.saveWorkspace(tx, a, next, e)
+	if next, err = s.saveWorkspace(tx, a, next, e); err != nil || !c.settings() {
+		return next, err
+	}
+	return next, s.propagate(tx, a, next)
 }
 
 func (s *Service) lockWorkspace(tx event.Tx, a Actor, workspace id.ID) (Workspace, error) {
@@ -148,10 +158,15 @@ func (s *Service) setArchived(tx event.Tx, a Actor, workspace id.ID, archived bo
 	}
 	e := begin(0, w.Revision, w.Revisions)
 	if archived {
+		if err := s.mayArchive(tx, w); err != nil {
+			return w, err
+		}
 		if err := s.recall(tx, a, w.ID); err != nil {
 			return w, err
 		}
 		w.ArchivedAt = tx.Now()
+	} else if !w.MergedAt.IsZero() {
+		return w, fault.New(fault.Conflict, "the fork was merged; its tasks are in its parent").On("workspace")
 	} else {
 		w.ArchivedAt = clock.FromMicros(0)
 	}

@@ -21,11 +21,14 @@ CREATE TABLE workspaces (
   created_at    INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL,
   archived_at   INTEGER NOT NULL,
+  fork_of_id    BLOB,
+  merged_at     INTEGER NOT NULL,
   revision      INTEGER NOT NULL CHECK (revision > 0),
   revisions     TEXT NOT NULL,
   PRIMARY KEY (account_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX workspaces_prefix ON workspaces (account_id, prefix);
+CREATE INDEX workspaces_forks ON workspaces (account_id, fork_of_id, id) WHERE fork_of_id IS NOT NULL AND merged_at = 0;
 CREATE UNIQUE INDEX workspaces_token ON workspaces (account_id, token_digest) WHERE token_digest IS NOT NULL;
 -- structural: workspaces.prefix, workspaces.resident, workspaces.token_digest, workspaces.token_last, workspaces.created_by
 -- structural: workspaces.label, workspaces.revisions
@@ -74,13 +77,15 @@ CREATE TABLE tasks (
   CHECK (pending <= messages),
   PRIMARY KEY (account_id, id)
 ) STRICT;
-CREATE UNIQUE INDEX tasks_key ON tasks (account_id, workspace_id, number);
+-- A task keeps its key when it goes from a fork to its parent.
+CREATE UNIQUE INDEX tasks_key ON tasks (account_id, prefix, number);
+CREATE INDEX tasks_workspace ON tasks (account_id, workspace_id, id);
 -- What can be claimed, and nothing else, in the order in which it is offered: a
 -- task that waits is not in it, so it hides none of those behind it.
 CREATE INDEX tasks_offer ON tasks (account_id, workspace_id, assignee_ref, sort_order, id)
   WHERE status = 'notstarted' AND assignee = 'agent' AND waits = 0;
 CREATE INDEX tasks_board ON tasks (account_id, workspace_id, status, sort_order, id);
-CREATE INDEX tasks_of_status ON tasks (account_id, workspace_id, status, number);
+CREATE INDEX tasks_of_status ON tasks (account_id, workspace_id, status, id);
 CREATE INDEX tasks_status ON tasks (account_id, status, id);
 CREATE INDEX tasks_children ON tasks (account_id, parent_id, id) WHERE parent_id IS NOT NULL;
 CREATE INDEX tasks_pending ON tasks (account_id, id) WHERE pending > 0;

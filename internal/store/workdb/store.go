@@ -22,7 +22,7 @@ const (
 	reminderColumns = `id, due_at, body, state, run_id, thread_id, channel, requester, agent, label, subject_id, event_id, correlation_id, created_at`
 
 	workspaceColumns = `id, prefix, name, description, learning_note, allow_all, resident, token_digest, token_last, token_at, created_by, label,
-  created_at, updated_at, archived_at, revision, revisions`
+  created_at, updated_at, archived_at, fork_of_id, merged_at, revision, revisions`
 	taskColumns = `id, workspace_id, prefix, number, created_by, author, trust, label, assignee, assignee_ref, status, cause, title, title_subject_id,
   body, attachments, body_subject_id, cron_schedule, parent_id, trigger_id, event_id, sort_order, allow_all, waits, pending, messages, claimant,
   fence, lease_span, lease_until, losses, created_at, updated_at, status_at, revision, revisions`

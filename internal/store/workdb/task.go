@@ -1,7 +1,6 @@
 package workdb
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -76,7 +75,7 @@ func (*Store) LockTask(tx event.Tx, t id.ID) (work.Task, error) { return task(tx
 
 // TaskByKey implements work.Store.
 func (*Store) TaskByKey(tx event.Tx, prefix string, number int64) (work.Task, error) {
-	return task(tx, "task_by_key", tx.Account(), prefix, number)
+	return task(tx, "task_by_key", prefix, number)
 }
 
 // NextOffer implements work.Store.
@@ -110,9 +109,9 @@ func tasks(tx event.Tx, name string, args ...any) (out []work.Task, err error) {
 // several statuses are several lists, merged.
 func (*Store) ListTasks(tx event.Tx, query work.TaskQuery) ([]work.Task, error) {
 	here, after := query.Workspace, query.After
-	last, number := after.ID, after.Number
+	last := after.ID
 	if last.IsZero() {
-		last, number = id.ID(slices.Repeat([]byte{0xff}, 16)), 1<<62
+		last = id.ID(slices.Repeat([]byte{0xff}, 16))
 	}
 	switch {
 	case query.Board && after.ID.IsZero():
@@ -126,11 +125,11 @@ func (*Store) ListTasks(tx event.Tx, query work.TaskQuery) ([]work.Task, error) 
 	case len(query.Statuses) == 0 && here.IsZero():
 		return tasks(tx, "tasks_all", last[:], query.Limit)
 	case len(query.Statuses) == 0:
-		return tasks(tx, "tasks_of_workspace", here, number, query.Limit)
+		return tasks(tx, "tasks_of_workspace", here, last[:], query.Limit)
 	}
 	var all []work.Task
 	for _, s := range slices.Compact(slices.Sorted(slices.Values(query.Statuses))) {
-		name, args := "tasks_of_both", []any{here, string(s), number, query.Limit}
+		name, args := "tasks_of_both", []any{here, string(s), last[:], query.Limit}
 		if here.IsZero() {
 			name, args = "tasks_of_status", []any{string(s), last[:], query.Limit}
 		}
@@ -140,12 +139,7 @@ func (*Store) ListTasks(tx event.Tx, query work.TaskQuery) ([]work.Task, error) 
 		}
 		all = append(all, part...)
 	}
-	slices.SortFunc(all, func(a, b work.Task) int {
-		if !here.IsZero() {
-			return cmp.Compare(b.Number, a.Number)
-		}
-		return slices.Compare(b.ID[:], a.ID[:])
-	})
+	slices.SortFunc(all, func(a, b work.Task) int { return slices.Compare(b.ID[:], a.ID[:]) })
 	return all[:min(len(all), query.Limit)], nil
 }
 

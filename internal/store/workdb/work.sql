@@ -5,11 +5,12 @@ INSERT INTO task_graphs (account_id, changes) VALUES (?, 1) ON CONFLICT (account
 
 -- name: add_workspace
 INSERT INTO workspaces (account_id, id, prefix, name, description, learning_note, allow_all, resident, token_digest, token_last, token_at,
-  created_by, subject_id, label, created_at, updated_at, archived_at, revision, revisions, last_number)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+  created_by, subject_id, label, created_at, updated_at, archived_at, fork_of_id, merged_at,
+  revision, revisions, last_number)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0)
 -- name: save_workspace
 UPDATE workspaces SET name = ?, description = ?, learning_note = ?, allow_all = ?, resident = ?, token_digest = ?, token_last = ?, token_at = ?,
-  label = ?, updated_at = ?, archived_at = ?, revision = ?, revisions = ? WHERE account_id = ? AND id = ?
+  label = ?, updated_at = ?, archived_at = ?, merged_at = ?, revision = ?, revisions = ? WHERE account_id = ? AND id = ?
 -- name: workspace
 SELECT WSP FROM workspaces WHERE account_id = ? AND id = ?
 -- name: share_workspace sqlite
@@ -30,6 +31,14 @@ SELECT WSP FROM workspaces WHERE account_id = ? AND token_digest = ?
 SELECT COUNT(*) FROM workspaces WHERE account_id = ? AND prefix = ?
 -- name: workspaces
 SELECT WSP FROM workspaces WHERE account_id = ? AND id > ? AND (archived_at = 0 OR ? = 1) ORDER BY id LIMIT ?
+-- name: forks sqlite
+SELECT WSP FROM workspaces WHERE account_id = ? AND fork_of_id = ? AND fork_of_id IS NOT NULL AND merged_at = 0 ORDER BY id
+-- name: forks postgres
+SELECT WSP FROM workspaces WHERE account_id = ? AND fork_of_id = ? AND fork_of_id IS NOT NULL AND merged_at = 0 ORDER BY id FOR UPDATE
+-- name: unfinished
+SELECT COUNT(*) FROM tasks WHERE account_id = ? AND workspace_id = ? AND status IN ('notstarted', 'ongoing', 'blocked', 'cron')
+-- name: move_tasks
+UPDATE tasks SET workspace_id = ?, updated_at = ? WHERE account_id = ? AND workspace_id = ?
 -- name: next_number
 UPDATE workspaces SET last_number = last_number + 1 WHERE account_id = ? AND id = ? AND archived_at = 0 RETURNING last_number
 
@@ -51,7 +60,7 @@ SELECT TSK FROM tasks WHERE account_id = ? AND id = ?
 -- name: lock_task postgres
 SELECT TSK FROM tasks WHERE account_id = ? AND id = ? FOR UPDATE
 -- name: task_by_key
-SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = (SELECT w.id FROM workspaces w WHERE w.account_id = ? AND w.prefix = ?) AND number = ?
+SELECT TSK FROM tasks WHERE account_id = ? AND prefix = ? AND number = ?
 -- name: drop_task
 DELETE FROM tasks WHERE account_id = ? AND id = ?
 -- name: offer sqlite
@@ -63,11 +72,11 @@ ORDER BY sort_order, id LIMIT 1 FOR UPDATE SKIP LOCKED
 -- name: tasks_all
 SELECT TSK FROM tasks WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- name: tasks_of_workspace
-SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND number < ? ORDER BY number DESC LIMIT ?
+SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- name: tasks_of_status
 SELECT TSK FROM tasks WHERE account_id = ? AND status = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- name: tasks_of_both
-SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = ? AND number < ? ORDER BY number DESC LIMIT ?
+SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- name: tasks_pending
 SELECT TSK FROM tasks WHERE account_id = ? AND pending > 0 AND id < ? ORDER BY id DESC LIMIT ?
 -- name: tasks_pending_here
@@ -77,7 +86,7 @@ SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = ? A
 -- name: ongoing
 SELECT TSK FROM tasks WHERE account_id = ? AND status = 'ongoing' AND id > ? ORDER BY id LIMIT ?
 -- name: ongoing_of
-SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = 'ongoing' ORDER BY number LIMIT ?
+SELECT TSK FROM tasks WHERE account_id = ? AND workspace_id = ? AND status = 'ongoing' ORDER BY id LIMIT ?
 -- name: children
 SELECT TSK FROM tasks WHERE account_id = ? AND parent_id = ? AND id > ? ORDER BY id LIMIT ?
 -- name: count_tasks

@@ -11,14 +11,14 @@ import (
 func (*Store) AddWorkspace(tx event.Tx, w work.Workspace) error {
 	_, err := q.Exec(tx, "add_workspace", tx.Account(), w.ID, w.Prefix, w.Name, w.Description, w.SelfLearningLoopNote, w.AllowAllCommands, w.Resident,
 		bytesOrNil(w.Token.Digest), w.Token.LastFour, clock.Micros(w.Token.At), w.CreatedBy, tx.Account(), w.Label.String(),
-		clock.Micros(w.CreatedAt), clock.Micros(w.UpdatedAt), clock.Micros(w.ArchivedAt), w.Revision, w.Revisions.String())
+		clock.Micros(w.CreatedAt), clock.Micros(w.UpdatedAt), clock.Micros(w.ArchivedAt), w.ForkOf, w.Revision, w.Revisions.String())
 	return err
 }
 
 // SaveWorkspace implements work.Store.
 func (*Store) SaveWorkspace(tx event.Tx, w work.Workspace) error {
 	_, err := q.Exec(tx, "save_workspace", w.Name, w.Description, w.SelfLearningLoopNote, w.AllowAllCommands, w.Resident, bytesOrNil(w.Token.Digest),
-		w.Token.LastFour, clock.Micros(w.Token.At), w.Label.String(), clock.Micros(w.UpdatedAt), clock.Micros(w.ArchivedAt), w.Revision,
+		w.Token.LastFour, clock.Micros(w.Token.At), w.Label.String(), clock.Micros(w.UpdatedAt), clock.Micros(w.ArchivedAt), clock.Micros(w.MergedAt), w.Revision,
 		w.Revisions.String(), tx.Account(), w.ID)
 	return err
 }
@@ -79,18 +79,40 @@ func (*Store) ListWorkspaces(tx event.Tx, archived bool, after id.ID, limit int)
 }
 
 func scanWorkspace(scan func(...any) error) (w work.Workspace, err error) {
-	var tokenAt, created, updated, archived int64
+	var tokenAt, created, updated, archived, merged int64
 	var label, revisions string
 	if err := scan(&w.ID, &w.Prefix, &w.Name, &w.Description, &w.SelfLearningLoopNote, &w.AllowAllCommands, &w.Resident, &w.Token.Digest,
-		&w.Token.LastFour, &tokenAt, &w.CreatedBy, &label, &created, &updated, &archived, &w.Revision, &revisions); err != nil {
+		&w.Token.LastFour, &tokenAt, &w.CreatedBy, &label, &created, &updated, &archived, &w.ForkOf, &merged, &w.Revision, &revisions); err != nil {
 		return work.Workspace{}, err
 	}
 	w.Token.At, w.CreatedAt, w.UpdatedAt, w.ArchivedAt = clock.FromMicros(tokenAt), clock.FromMicros(created), clock.FromMicros(updated), clock.FromMicros(archived)
+	w.MergedAt = clock.FromMicros(merged)
 	if w.Revisions, err = work.ParseRevisions(revisions); err != nil {
 		return w, err
 	}
 	w.Label, err = event.ParseLabel(label)
 	return w, err
+}
+
+// Forks implements work.Store.
+func (*Store) Forks(tx event.Tx, parent id.ID) (out []work.Workspace, err error) {
+	err = q.Each(tx, "forks", []any{tx.Account(), parent}, func(scan func(...any) error) error {
+		w, err := scanWorkspace(scan)
+		out = append(out, w)
+		return err
+	})
+	return out, err
+}
+
+// Unfinished implements work.Store.
+func (*Store) Unfinished(tx event.Tx, w id.ID) (n int64, err error) {
+	err = q.Row(tx, "unfinished", []any{tx.Account(), w}, &n)
+	return n, err
+}
+
+// MoveTasks implements work.Store.
+func (*Store) MoveTasks(tx event.Tx, from, to id.ID) (int64, error) {
+	return q.Exec(tx, "move_tasks", to, clock.Micros(tx.Now()), tx.Account(), from)
 }
 
 // NextNumber implements work.Store.
