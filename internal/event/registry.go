@@ -31,7 +31,7 @@ func layers(l ...Layer) []Layer  { return l }
 func classes(c ...Class) []Class { return c }
 
 // table is the registry: the whole vocabulary by family. It never changes at run time.
-var table = slices.Concat(channelRows, agentRows, skillRows, policyRows, workRows, identityRows, modelRows, memoryRows, systemRows)
+var table = slices.Concat(channelRows, agentRows, skillRows, policyRows, workRows, signalRows, identityRows, modelRows, memoryRows, systemRows)
 
 var byType = func() map[Type]Row {
 	m := make(map[Type]Row, len(table))

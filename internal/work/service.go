@@ -39,7 +39,8 @@ type Service struct {
 // EventTypes lists what the service's origin must be allowed to say.
 func EventTypes() []event.Type {
 	return []event.Type{"workspace.created", "workspace.updated", "workspace.merged", "task.created", "task.updated", "status.updated", "task.linked",
-		"task.deleted", "message.created", "message.updated"}
+		"task.deleted", "message.created", "message.updated", "signal.created", "signal.updated", "signal.deleted", "signal.published",
+		"signal.stopped", "trigger.created", "trigger.updated", "trigger.deleted"}
 }
 
 // New returns the service; origin may say EventTypes.

@@ -46,6 +46,7 @@ type Store interface {
 	taskStore
 	graphStore
 	messageStore
+	signalStore
 
 	// DBNow returns the database's clock, by which leases are judged.
 	DBNow(tx event.Tx) (time.Time, error)

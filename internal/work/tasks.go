@@ -42,9 +42,25 @@ func (s *Service) CreateTask(tx event.Tx, a Actor, n NewTask) (Task, error) {
 	if err := s.checkParent(tx, a, t.ID, n.ParentID); err != nil {
 		return t, err
 	}
-	// The row that gives the number is locked from here on: numbers are dense, and
-	// an archiving comes before or after.
-	t.Number, err = s.store.NextNumber(tx, w.ID)
+	if err := s.checkEmits(tx, n.EventID, "eventId"); err != nil {
+		return t, err
+	}
+	if t, err = s.addTask(tx, a, t); err != nil {
+		return t, err
+	}
+	for _, b := range n.Blockers {
+		if t, err = s.addBlocker(tx, a, t, t, b); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// addTask gives a task its number and its place at the end of the queue, and
+// writes it. The row that gives the number is locked from then on: numbers are
+// dense, and an archiving comes before or after.
+func (s *Service) addTask(tx event.Tx, a Actor, t Task) (_ Task, err error) {
+	t.Number, err = s.store.NextNumber(tx, t.WorkspaceID)
 	if fault.Is(err, fault.NotFound) {
 		err = errArchived()
 	}
@@ -57,15 +73,7 @@ func (s *Service) CreateTask(tx event.Tx, a Actor, n NewTask) (Task, error) {
 		return t, err
 	}
 	t.Label = ev.Label
-	if err := s.store.AddTask(tx, t); err != nil {
-		return t, err
-	}
-	for _, b := range n.Blockers {
-		if t, err = s.addBlocker(tx, a, t, t, b); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
+	return t, s.store.AddTask(tx, t)
 }
 
 func created(t Task) event.TaskCreated {
@@ -120,6 +128,11 @@ func (s *Service) UpdateTask(tx event.Tx, a Actor, workspace, task id.ID, c Task
 	}
 	if e.changed("parentId") {
 		if err := s.checkParent(tx, a, t.ID, t.ParentID); err != nil {
+			return before, err
+		}
+	}
+	if e.changed("eventId") {
+		if err := s.checkEmits(tx, t.EventID, "eventId"); err != nil {
 			return before, err
 		}
 	}

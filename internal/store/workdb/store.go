@@ -30,7 +30,7 @@ const (
 )
 
 var q = store.MustQueries(strings.NewReplacer("DOC", documentColumns, "REM", reminderColumns, "WSP", workspaceColumns, "TSK", taskColumns,
-	"MSG", messageColumns).Replace(sqlText + workText))
+	"MSG", messageColumns, "SIG", signalColumns, "TRG", triggerColumns, "PUB", publishColumns).Replace(sqlText + workText + signalText))
 
 // Store implements the stores of package work.
 type Store struct{}
