@@ -13,6 +13,8 @@ type workspaceCmd struct {
 	Create    workspaceCreateCmd  `cmd:"" help:"Make a workspace."`
 	Archive   workspaceArchiveCmd `cmd:"" help:"Freeze a workspace: it refuses every write."`
 	Unarchive workspaceThawCmd    `cmd:"" help:"Let an archived workspace go on."`
+	Fork      workspaceForkCmd    `cmd:"" help:"Make a fork: a queue and workers of its own, the settings of its parent."`
+	Merge     workspaceMergeCmd   `cmd:"" help:"End a fork: its tasks, all done, go back to its parent."`
 	Token     workspaceTokenCmd   `cmd:"" help:"Give a workspace a new token for its workers; the old one ends."`
 }
 
@@ -22,6 +24,8 @@ type workspaceView struct {
 	Name          string `json:"name"`
 	Description   string `json:"description"`
 	ArchivedAt    string `json:"archivedAt"`
+	ForkOfID      string `json:"forkOfId"`
+	MergedAt      string `json:"mergedAt"`
 	TokenLastFour string `json:"tokenLastFour"`
 }
 
@@ -45,8 +49,13 @@ func (c *workspaceListCmd) Run(s *session) error {
 		var rows [][]string
 		for _, w := range v.Workspaces {
 			state := "open"
-			if w.ArchivedAt != "" {
+			switch {
+			case w.MergedAt != "":
+				state = "merged"
+			case w.ArchivedAt != "":
 				state = "archived"
+			case w.ForkOfID != "":
+				state = "fork"
 			}
 			rows = append(rows, []string{w.Prefix, w.Name, state, clip(w.Description, 60)})
 		}
@@ -85,6 +94,28 @@ type workspaceThawCmd struct {
 // Run implements the command.
 func (c *workspaceThawCmd) Run(s *session) error {
 	return onWorkspace(s, c.Workspace, "/unarchive", func(v oneWorkspace) error { return s.say("%s goes on.", v.Workspace.Name) })
+}
+
+type workspaceForkCmd struct {
+	Workspace string `arg:"" help:"Key prefix, name or id."`
+}
+
+// Run implements the command.
+func (c *workspaceForkCmd) Run(s *session) error {
+	return onWorkspace(s, c.Workspace, "/fork", func(v oneWorkspace) error {
+		return s.say("%s is there; its tasks are %s-1 and so on.", v.Workspace.Name, v.Workspace.Prefix)
+	})
+}
+
+type workspaceMergeCmd struct {
+	Workspace string `arg:"" help:"Key prefix, name or id of the fork."`
+}
+
+// Run implements the command.
+func (c *workspaceMergeCmd) Run(s *session) error {
+	return onWorkspace(s, c.Workspace, "/merge", func(v oneWorkspace) error {
+		return s.say("Its tasks are in %s now, under the keys they have.", v.Workspace.Name)
+	})
 }
 
 type workspaceTokenCmd struct {
