@@ -46,6 +46,17 @@ var planned = map[string]struct{ index, args string }{
 	"settle_message":     {"", "sain"},
 	"messages":           {"", "ainnn"},
 	"messages_newest":    {"", "ainnn"},
+	"signal":             {"", "ai"},
+	"signal_by_name":     {"signals_name", "as"},
+	"triggers_of":        {"triggers_signal", "ai"},
+	"triggers_emitting":  {"triggers_emit", "ai"},
+	"chains":             {"triggers_emit", "ai"},
+	"publish_of_task":    {"signal_publishes_task", "aii"},
+	"publish_of_key":     {"signal_publishes_key", "ai"},
+	"publishes":          {"signal_publishes_signal", "aiin"},
+	"chain_of":           {"", "aai"},
+	"spawns":             {"signal_spawns_publish", "ai"},
+	"tasks_of_signal":    {"tasks_trigger", "aiin"},
 }
 
 // planArgs makes arguments of the right types: the account, ids, words, numbers.
