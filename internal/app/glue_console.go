@@ -35,7 +35,7 @@ func (a *App) newConsole() (*console.Console, error) {
 	}
 	return console.New(console.Deps{
 		Account: p.account, PublicURL: a.config.PublicURL, Version: Version(), Journal: p.db, Record: record{}, Clock: a.deps.Clock,
-		Log: a.deps.Log, Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Dispatch: p.dispatch, Intake: p.intake,
+		Log: a.deps.Log, Identity: p.identity, Policy: p.policy, Skills: p.skills, Agents: p.agents, Dispatch: p.dispatch, Intake: p.intake, Work: p.work,
 		Speak: func(s console.Said) channel.Inbound {
 			return channelconsole.Said{Account: s.Account, PersonID: s.PersonID, Name: s.Name, ThreadID: s.ThreadID, Text: s.Text, Agent: s.Agent, Nonce: s.Key}.Inbound()
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/policy"
 	"github.com/witan-run/witan/internal/skill"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // Record reads the journal: the functions of package store with the same words.
@@ -83,6 +84,7 @@ type Deps struct {
 	Agents   *agent.Service // its Store is read for threads, turns and runs
 	Dispatch *dispatch.Dispatcher
 	Intake   *channel.Intake
+	Work     *work.Service
 	// Speak is the inbound half of the channel "console".
 	Speak func(Said) channel.Inbound
 	// Unpark lets a parked stream go on; bus.Router has it.
@@ -129,7 +131,7 @@ func (d *Deps) check() (*url.URL, error) {
 	}{
 		{"Account", d.Account.IsZero()}, {"Journal", d.Journal == nil}, {"Record", d.Record == nil}, {"Clock", d.Clock == nil},
 		{"Log", d.Log == nil}, {"Identity", d.Identity == nil}, {"Policy", d.Policy == nil}, {"Skills", d.Skills == nil},
-		{"Agents", d.Agents == nil}, {"Dispatch", d.Dispatch == nil}, {"Intake", d.Intake == nil}, {"Speak", d.Speak == nil},
+		{"Agents", d.Agents == nil}, {"Dispatch", d.Dispatch == nil}, {"Intake", d.Intake == nil}, {"Work", d.Work == nil}, {"Speak", d.Speak == nil},
 		{"Unpark", d.Unpark == nil}, {"Held", d.Held == nil}, {"Replay", d.Replay == nil}, {"Verify", d.Verify == nil},
 	} {
 		if f.missing {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/witan-run/witan/internal/event"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // describe is an event as one short sentence, made here from its payload, so that
@@ -71,6 +72,21 @@ func (r *reader) describe(e event.Event) string {
 		return p.Name + ", " + p.Role
 	case event.SessionChanged:
 		return name("person:"+p.PersonID.String()) + ", " + p.Action + after(", ", p.How)
+	case event.WorkspaceCreated:
+		return name(p.By) + " made the workspace " + quote(p.Name)
+	case event.TaskCreated:
+		return name(p.Author) + " made " + p.Key + ", " + quote(p.Title)
+	case event.TaskUpdated:
+		return name(p.By) + " changed " + p.Key + ": " + changedFields(p.Changes)
+	case event.StatusUpdated:
+		return statusMove(p, name)
+	case event.TaskLinked:
+		if p.Linked {
+			return name(p.By) + " let " + p.Key + " wait for another task"
+		}
+		return name(p.By) + " let " + p.Key + " wait no more for another task"
+	case event.MessageCreated:
+		return name(p.Author) + " in " + p.Key + ": " + quote(p.Text)
 	default: // by its own summary, below
 	}
 	return clip(e.Summary, 140)
@@ -98,4 +114,31 @@ func answerScope(p event.ApprovalAnswered) string {
 		}
 	}
 	return ""
+}
+
+// changedFields names what was written, never with which words.
+func changedFields(in []event.FieldChange) string {
+	names := make([]string, len(in))
+	for i, c := range in {
+		names[i] = c.Field
+	}
+	return strings.Join(names, ", ")
+}
+
+// statusMove is a change of status or of hands, with its cause where that says more.
+func statusMove(p event.StatusUpdated, name func(string) string) string {
+	to := strings.ToLower(statusWord(work.Status(p.To)))
+	switch p.Cause {
+	case work.CauseClaimed, work.CauseResumed:
+		return name(p.Claimant) + " took " + p.Key
+	case work.CauseLapsed, work.CauseLost:
+		return name(p.Claimant) + " lost " + p.Key + ": the lease ran out"
+	case work.CauseRevoked, work.CauseReassigned:
+		return name(p.By) + " took " + p.Key + " from " + name(p.Claimant) + ": " + to
+	case work.CauseReleased:
+		return name(p.Claimant) + " gave " + p.Key + " back"
+	case work.CauseHeld:
+		return p.Key + " was held by a restore"
+	}
+	return name(p.By) + " moved " + p.Key + " from " + strings.ToLower(statusWord(work.Status(p.From))) + " to " + to
 }

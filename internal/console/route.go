@@ -48,6 +48,22 @@ func (c *Console) table() []Route {
 
 		{Method: post, Path: "/preferences", Act: identity.ActSelfWrite, Doc: "Choose light or dark.", serve: c.preferences},
 
+		{Method: get, Path: "/work", Act: identity.ActWorkRead, Doc: "Go to a board, or make the first workspace.", serve: c.workHome},
+		{Method: get, Path: "/workspaces", Act: identity.ActWorkRead, Doc: "All workspaces.", serve: c.workspaces},
+		{Method: post, Path: "/workspaces", Act: identity.ActWorkspaceManage, Doc: "Make a workspace.", serve: c.createWorkspace},
+		{Method: get, Path: "/workspaces/{id}", Act: identity.ActWorkRead, Doc: "A workspace as a board or a list.", serve: c.board},
+		{Method: post, Path: "/workspaces/{id}/archive", Act: identity.ActWorkspaceManage, Doc: "Archive a workspace.", serve: c.archiveWorkspace},
+		{Method: post, Path: "/workspaces/{id}/unarchive", Act: identity.ActWorkspaceManage, Doc: "Take a workspace back.", serve: c.unarchiveWorkspace},
+		{Method: get, Path: "/workspaces/{id}/new", Act: identity.ActWorkWrite, Doc: "The form of a new task.", serve: c.newTask},
+		{Method: post, Path: "/workspaces/{id}/tasks", Act: identity.ActWorkWrite, Doc: "Make a task.", Cap: capMessage, serve: c.createTask},
+		{Method: get, Path: "/tasks/{id}", Act: identity.ActWorkRead, Doc: "One task, by its key or its id.", serve: c.task},
+		{Method: post, Path: "/tasks/{id}/status", Act: identity.ActWorkWrite, Doc: "Move a task.", serve: c.moveTask},
+		{Method: post, Path: "/tasks/{id}/edit", Act: identity.ActWorkWrite, Doc: "Change a task.", Cap: capMessage, serve: c.editTask},
+		{Method: post, Path: "/tasks/{id}/messages", Act: identity.ActWorkWrite, Doc: "Write into the thread of a task.", Cap: capMessage, serve: c.replyTask},
+		{Method: post, Path: "/tasks/{id}/answer", Act: identity.ActWorkWrite, Doc: "Answer a question in the thread of a task.", serve: c.answerTask},
+		{Method: post, Path: "/tasks/{id}/block", Act: identity.ActWorkWrite, Doc: "Let a task wait for another.", serve: c.blockTask},
+		{Method: post, Path: "/tasks/{id}/unblock", Act: identity.ActWorkWrite, Doc: "Let a task wait for another no more.", serve: c.unblockTask},
+
 		{Method: get, Path: "/chat", Act: identity.ActChatRead, Doc: "Threads, and a form for a new one.", serve: c.chat},
 		{Method: post, Path: "/chat", Act: identity.ActMessageSend, Doc: "Begin a thread.", Cap: capMessage, serve: c.say},
 		{Method: get, Path: "/chat/{id}", Act: identity.ActChatRead, Doc: "One thread.", serve: c.chat},

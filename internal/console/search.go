@@ -11,6 +11,7 @@ import (
 	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/policy"
+	"github.com/witan-run/witan/internal/work"
 )
 
 // command is a place or verb that the palette knows.
@@ -23,6 +24,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"Inbox", "/inbox", "G I", "inbox", identity.ActInboxRead, "inbox approvals waiting held needs me"},
+		{"Work", "/work", "G B", "square-kanban", identity.ActWorkRead, "work board tasks kanban workspace"},
+		{"Workspaces", "/workspaces", "", "layers", identity.ActWorkRead, "workspaces new workspace archive"},
 		{"Chat", "/chat", "G C", "message-square", identity.ActChatRead, "chat threads messages"},
 		{"Journal", "/journal", "G J", "scroll-text", identity.ActJournalRead, "journal events record audit"},
 		{"New thread", "/chat?new=1", "C", "plus", identity.ActMessageSend, "new thread write message ask agent"},
@@ -77,6 +80,15 @@ func (r *reader) byID(typed string, _ queue) (ui.SearchGroup, error) {
 		}
 		if err == nil {
 			g.Hits = append(g.Hits, r.approvalHit(a))
+		}
+	}
+	if _, _, ok := work.ParseKey(key); ok {
+		t, err := r.Work.TaskByKey(r.tx, r.me(), key)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return g, err
+		}
+		if err == nil {
+			g.Hits = append(g.Hits, ui.SearchHit{Icon: "square-kanban", Link: ui.Link{Key: t.Key(), Text: clip(t.Title, 80), Href: taskPath(t)}, Note: statusWord(t.Status)})
 		}
 	}
 	name := strings.ReplaceAll(strings.TrimPrefix(typed, "#"), ",", "")

@@ -24,7 +24,7 @@ func (c *Console) shell(k *call, r *reader, q queue, here ui.Place, crumbs ...ui
 		s.Query = ""
 	}
 	n := q.count()
-	s.Places = []ui.PlaceLink{{Place: ui.PlaceInbox, Count: n, Need: n > 0}, {Place: ui.PlaceChat}, {Place: ui.PlaceJournal}}
+	s.Places = []ui.PlaceLink{{Place: ui.PlaceInbox, Count: n, Need: n > 0}, {Place: ui.PlaceWork}, {Place: ui.PlaceChat}, {Place: ui.PlaceJournal}}
 	s.Live = ui.Live{State: ui.LiveOn, Stream: c.Stream, Position: strconv.FormatInt(r.tip.Epoch, 10) + "-" + strconv.FormatInt(r.tip.Seq, 10)}
 	if r.tip.Seq > 0 {
 		s.Live.Seq = grouped(r.tip.Seq)

@@ -23,7 +23,7 @@ func shellOf(h Head, here Place, title string) Shell {
 	h.Title = title
 	return Shell{
 		Head: h, Here: here,
-		Places: []PlaceLink{{Place: PlaceInbox, Count: 5, Need: true}, {Place: PlaceChat, Count: 2}, {Place: PlaceJournal}},
+		Places: []PlaceLink{{Place: PlaceInbox, Count: 5, Need: true}, {Place: PlaceWork}, {Place: PlaceChat, Count: 2}, {Place: PlaceJournal}},
 		Crumbs: []Crumb{{Text: title}},
 		Live:   Live{State: LiveOn, Position: "1-48187", Seq: "48,187"},
 		Foot: []FootFact{
@@ -379,7 +379,7 @@ func setup(h Head, ok bool) SetupView {
 
 func gallery() []sample {
 	c := func(f func(h Head) templ.Component, name string) sample { return sample{name: name, page: f} }
-	return []sample{
+	return append(workGallery(), []sample{
 		c(func(h Head) templ.Component { return Inbox(demoInbox(h, nil)) }, "demo-inbox"),
 		c(func(h Head) templ.Component {
 			return Inbox(demoInbox(h, func(v *InboxView) {
@@ -500,5 +500,5 @@ func gallery() []sample {
 			s.Query = "halden"
 			return Search(SearchView{Shell: s, Groups: []SearchGroup{{Name: "Approvals", Hits: []SearchHit{{Icon: "inbox", Link: Link{Key: "AP-318", Text: "Change bank account of Halden Supplies", Href: "/inbox/a"}, Note: "open, high risk"}}}, {Name: "Commands", Hits: []SearchHit{{Icon: "octagon-pause", Link: Link{Text: "Halt all", Href: "/inbox"}, Key: "Alt Shift H"}, {Icon: "key-round", Link: Link{Text: "Allow always"}, Note: "off by rule 14", Off: true}}}}})
 		}, "search"),
-	}
+	}...)
 }

@@ -390,6 +390,18 @@ func hostilePages(t *testing.T, s string) map[string]string {
 	j := filled[JournalView](s)
 	j.Event.Replay.Label, j.Event.BodyGone, j.Event.Replay.Off = ReplayDivergent, "", ""
 	out["journal"] = render(t, Journal(j))
+	bo := filled[BoardView](s)
+	bo.List = false
+	out["board"] = render(t, Board(bo))
+	bo.List, bo.Columns = true, nil
+	out["list"] = render(t, Board(bo))
+	ta := filled[TaskView](s)
+	ta.Edit.Stale[0].Name, ta.Edit.Field, ta.Thread = "title", "body", append(ta.Thread, Message{Text: s, Asserted: true}, Message{Text: s, Outside: true})
+	out["task edit"] = render(t, Task(ta))
+	ta.Edit, ta.Reply.Off = nil, ""
+	out["task"] = render(t, Task(ta))
+	out["new task"] = render(t, NewTask(filled[NewTaskView](s)))
+	out["workspaces"] = render(t, Workspaces(filled[WorkspacesView](s)))
 	out["setup"] = render(t, Setup(filled[SetupView](s)))
 	out["signin"] = render(t, SignIn(filled[SignInView](s)))
 	out["error"] = render(t, Error(filled[ErrorView](s)))
@@ -449,7 +461,7 @@ func TestEmptyViewsRender(t *testing.T) {
 		"effect": Inbox(InboxView{Effect: &Effect{}}), "question": Inbox(InboxView{Question: &Question{}}), "held": Inbox(InboxView{Held: &Held{}}), "quiet": Inbox(InboxView{Quiet: &Quiet{}}),
 		"chat": Chat(ChatView{}), "thread": Chat(ChatView{Thread: &Thread{Entries: []Entry{{}, {Turn: &Turn{Ask: &Ask{}}}}}}),
 		"journal": Journal(JournalView{}), "event": Journal(JournalView{Event: &EventView{Replay: &Replay{}, Tree: []TreeNode{{}}}}),
-		"setup": Setup(SetupView{}), "signin": SignIn(SignInView{}), "error": Error(ErrorView{}), "search": Search(SearchView{}),
+		"setup": Setup(SetupView{}), "signin": SignIn(SignInView{}), "error": Error(ErrorView{}), "board": Board(BoardView{Columns: []Column{{Cards: []Card{{}}}}}), "list": Board(BoardView{List: true, Rows: []Card{{}}}), "task": Task(TaskView{Thread: []Message{{}}}), "task form": Task(TaskView{Edit: &TaskEdit{}}), "new task": NewTask(NewTaskView{}), "workspaces": Workspaces(WorkspacesView{}), "search": Search(SearchView{}),
 	}
 	for name, c := range pages {
 		if p := render(t, c); !strings.HasPrefix(p, "<!doctype html>") {
@@ -517,13 +529,14 @@ func TestNoFactWithoutAnEvent(t *testing.T) {
 	ch.Thread.Entries = append(ch.Thread.Entries, Entry{Turn: ch.Thread.Entries[0].Turn})
 	ch.Thread.Entries[1].Turn.Says[0].Ref = Ref{}
 	in.Approval.State = StateConfirmed
-	views := map[string]any{"inbox": &in, "chat": &ch, "journal": &jo, "setup": &se}
+	ta := filled[TaskView]("word")
+	views := map[string]any{"inbox": &in, "chat": &ch, "journal": &jo, "setup": &se, "task": &ta}
 	draw := func() map[string]string {
 		q := in
 		q.Approval, q.Effect, q.Question, q.Held = nil, nil, nil, nil
 		e := in
 		e.Approval = nil
-		return map[string]string{"inbox": render(t, Inbox(in)), "effect": render(t, Inbox(e)), "quiet": render(t, Inbox(q)), "chat": render(t, Chat(ch)), "journal": render(t, Journal(jo)), "setup": render(t, Setup(se))}
+		return map[string]string{"inbox": render(t, Inbox(in)), "effect": render(t, Inbox(e)), "quiet": render(t, Inbox(q)), "chat": render(t, Chat(ch)), "journal": render(t, Journal(jo)), "setup": render(t, Setup(se)), "task": render(t, Task(ta))}
 	}
 	for _, v := range views {
 		markFacts(reflect.ValueOf(v).Elem())

@@ -6,6 +6,7 @@ type Place string
 // The places of this release.
 const (
 	PlaceInbox   Place = "inbox"
+	PlaceWork    Place = "work"
 	PlaceChat    Place = "chat"
 	PlaceJournal Place = "journal"
 )
@@ -15,6 +16,8 @@ func (p Place) Label() string {
 	switch p {
 	case PlaceInbox:
 		return "Inbox"
+	case PlaceWork:
+		return "Work"
 	case PlaceChat:
 		return "Chat"
 	case PlaceJournal:
@@ -30,6 +33,8 @@ func (p Place) icon() string {
 	switch p {
 	case PlaceInbox:
 		return "inbox"
+	case PlaceWork:
+		return "square-kanban"
 	case PlaceChat:
 		return "message-square"
 	case PlaceJournal:
@@ -43,6 +48,8 @@ func (p Place) key() string {
 	switch p {
 	case PlaceInbox:
 		return "I"
+	case PlaceWork:
+		return "B"
 	case PlaceChat:
 		return "C"
 	case PlaceJournal:

@@ -28,7 +28,7 @@ export function startKeys() {
   if (first && matchMedia("(min-width:901px)").matches && document.activeElement === document.body) first.focus({ preventScroll: true });
 }
 
-const off = () => localStorage.getItem(OFF) === "off";
+export const off = () => localStorage.getItem(OFF) === "off";
 let leader = 0;
 
 function onKey(e) {

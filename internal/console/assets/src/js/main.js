@@ -7,9 +7,11 @@ import { startPasskeys } from "./passkey.js";
 import { startForms } from "./forms.js";
 import { startRing } from "./ring.js";
 import { startDots } from "./dots.js";
+import { startBoard } from "./board.js";
 
 startRegions(); // first: it remembers the page as the server drew it
 startForms();
+startBoard();
 startKeys();
 startRing();
 startDots();

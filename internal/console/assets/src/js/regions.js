@@ -13,6 +13,7 @@ let again = false;
 let etag = "";
 let fresh = null; // the newest document, kept while regions are busy
 let lastSaid = 0;
+let turn = 0; // counts the documents that did not come by a refresh
 const drawn = new WeakMap(); // each region as the server last drew it
 
 export function startRegions() {
@@ -21,8 +22,9 @@ export function startRegions() {
     document.addEventListener(type, () => setTimeout(settle, 120), { passive: true });
   }
   document.addEventListener("click", (e) => {
-    const pill = e.target.closest("[data-pill]");
-    if (pill) apply(document.getElementById(pill.dataset.pill), true);
+    const pill = e.target.closest("[data-pill],[data-pill-group]");
+    if (pill?.dataset.pill) apply(document.getElementById(pill.dataset.pill), true);
+    else if (pill) for (const el of group(pill.dataset.pillGroup)) apply(el, true);
   });
   const talk = document.querySelector("[data-flow]");
   if (talk && getComputedStyle(talk).overflowY === "auto") talk.scrollTop = talk.scrollHeight;
@@ -40,10 +42,12 @@ export async function refresh() {
   try {
     const headers = { Accept: "text/html", "X-Witan-Region": "1" };
     if (etag) headers["If-None-Match"] = etag;
+    const mine = turn;
     const res = await fetch(location.href, { headers, credentials: "same-origin", cache: "no-store" });
     if (res.status === 304) return;
     if (res.redirected || res.status === 401) return location.reload();
     if (!res.ok) return;
+    if (mine !== turn) { again = true; return; } // asked before what this person did since
     etag = res.headers.get("ETag") || "";
     fresh = new DOMParser().parseFromString(await res.text(), "text/html");
     say(fresh);
@@ -56,18 +60,40 @@ export async function refresh() {
   }
 }
 
-function settle() {
-  if (!fresh) return;
-  for (const el of document.querySelectorAll("[data-region]")) apply(el, false);
+// adopt takes a page that answered a form: what this person did is drawn at once, also
+// under the pointer, and the refusal if there is one.
+export function adopt(doc) {
+  turn += 1;
+  fresh = doc;
+  etag = "";
+  const note = document.getElementById("refused");
+  const next = doc.getElementById("refused");
+  if (note && next) morph(note, document.importNode(next, true));
+  for (const el of document.querySelectorAll("[data-region]")) apply(el, "group" in el.dataset);
 }
 
-function apply(el, forced) {
+function settle() {
+  if (!fresh) return;
+  // Regions of one group change together or wait together: what moves from one to the
+  // other must never stand in both, or in none.
+  const waits = new Set();
+  for (const el of document.querySelectorAll("[data-group]")) {
+    const next = fresh.getElementById(el.id);
+    if (next && !same(el, next) && busy(el)) waits.add(el.dataset.group);
+  }
+  for (const el of document.querySelectorAll("[data-region]")) apply(el, false, waits.has(el.dataset.group));
+}
+
+const group = (name) => document.querySelectorAll(`[data-group="${name}"]`);
+
+function apply(el, forced, wait) {
   if (!el || !fresh) return;
   const next = fresh.getElementById(el.id);
   if (!next) return;
-  const pill = document.querySelector(`[data-pill="${el.id}"]`);
-  if (same(el, next)) { if (pill) pill.hidden = true; return; }
-  if (!forced && busy(el) && !("eager" in el.dataset)) { hold(el, next, pill); return; }
+  const shared = el.dataset.group;
+  const pill = document.querySelector(shared ? `[data-pill-group="${shared}"]` : `[data-pill="${el.id}"]`);
+  if (same(el, next)) { if (pill && !wait) pill.hidden = true; return; }
+  if (!forced && (wait || busy(el)) && !("eager" in el.dataset)) { hold(el, next, pill); return; }
   const end = "flow" in el.dataset && el.scrollHeight - el.scrollTop - el.clientHeight < 80;
   const clone = document.importNode(next, true);
   drawn.set(el, source(next));
