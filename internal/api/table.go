@@ -14,7 +14,7 @@ func (a *API) table() []Route {
 		a.healthRoutes(), a.sessionRoutes(), a.passkeyRoutes(), a.inboxRoutes(), a.approvalRoutes(), a.grantRoutes(), a.policyRoutes(),
 		a.threadRoutes(), a.messageRoutes(), a.runRoutes(), a.effectRoutes(), a.eventRoutes(), a.streamRoutes(), a.haltRoutes(),
 		a.channelRoutes(), a.contactRoutes(), a.heldRoutes(), a.deliveryRoutes(), a.agentRoutes(), a.skillRoutes(), a.peopleRoutes(), a.tokenRoutes(),
-		a.auditRoutes(), a.parkedRoutes(), a.usageRoutes(), a.workspaceRoutes(), a.taskRoutes(), a.taskThreadRoutes(),
+		a.auditRoutes(), a.parkedRoutes(), a.usageRoutes(), a.workspaceRoutes(), a.taskRoutes(), a.taskThreadRoutes(), a.signalRoutes(), a.triggerRoutes(), a.publishRoutes(),
 	} {
 		all = append(all, part...)
 	}

@@ -100,11 +100,27 @@ type statusIn struct {
 		Status struct {
 			Value string `json:"value" doc:"notstarted, ongoing, completed, rejected, blocked"`
 		} `json:"status" required:"true"`
-		Revision int64 `json:"revision,omitempty"`
+		Revision int64      `json:"revision,omitempty"`
+		Publish  *tellingIn `json:"publish,omitempty" doc:"with completed: what the signal of the task is to tell, in the same commit"`
 	}
 }
 
+// tellingIn is what a publish tells.
+type tellingIn struct {
+	Payload string     `json:"payload"`
+	FAQ     []event.QA `json:"faq,omitempty"`
+}
+
 func (a *API) setStatus(ctx context.Context, c *call, in statusIn) (oneTaskView, error) {
+	if p := in.Body.Publish; p != nil {
+		if in.Body.Status.Value != string(work.Completed) {
+			return oneTaskView{}, fault.New(fault.Invalid, "only what is completed publishes").On("publish")
+		}
+		return a.taskOf(ctx, write, func(tx event.Tx) (work.Task, error) {
+			t, _, err := a.Work.CompleteTask(tx, c.actor(), work.Completion{Workspace: in.Workspace, Task: in.Task, Seen: in.Body.Revision, Payload: p.Payload, FAQ: p.FAQ})
+			return t, err
+		})
+	}
 	return a.taskOf(ctx, write, func(tx event.Tx) (work.Task, error) {
 		return a.Work.MoveTask(tx, c.actor(), work.Move{Workspace: in.Workspace, Task: in.Task, To: work.Status(in.Body.Status.Value), Seen: in.Body.Revision})
 	})

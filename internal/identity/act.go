@@ -44,6 +44,8 @@ const (
 	ActWorkWrite       Act = "work.write"
 	ActWorkspaceManage Act = "workspace.manage"
 	ActWorkspaceToken  Act = "workspace.token"
+	ActSignalManage    Act = "signal.manage"
+	ActSignalPublish   Act = "signal.publish"
 
 	ActJournalRead   Act = "journal.read"
 	ActJournalUnpark Act = "journal.unpark"
@@ -140,6 +142,8 @@ func Rows() []Row {
 		{Act: ActWorkWrite, Roles: running(), Doc: "Make, change, move and answer tasks."},
 		{Act: ActWorkspaceManage, Roles: running(), Doc: "Make, change and archive workspaces."},
 		{Act: ActWorkspaceToken, Roles: running(), Doc: "Give a workspace a new token for its workers."},
+		{Act: ActSignalManage, Roles: running(), Doc: "Make, change and remove signals and their triggers."},
+		{Act: ActSignalPublish, Roles: running(), Doc: "Publish a signal."},
 
 		{Act: ActJournalRead, Roles: everybody(), Doc: "Read the journal, its stream and its causes."},
 		{Act: ActJournalUnpark, Roles: running(), Doc: "Let a parked stream go on."},

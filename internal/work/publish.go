@@ -47,7 +47,7 @@ func (p Publish) check() error {
 	if err := checkFAQ(p.FAQ); err != nil {
 		return err
 	}
-	return checkText("idempotencyKey", p.Key, maxKey, false)
+	return checkText("Idempotency-Key", p.Key, maxKey, false)
 }
 
 // Why a publish passes a trigger over.

@@ -132,7 +132,7 @@ func (s *Service) before(tx event.Tx, a Actor, p Publish, sig Signal) (out Publi
 		return out, false, err
 	}
 	if p.Task.IsZero() && (out.SignalID != sig.ID || out.Payload != p.Payload && out.Payload != "" || !slices.Equal(out.FAQ, p.FAQ) && len(out.FAQ) > 0) {
-		return Published{}, false, fault.New(fault.Conflict, "the key was used for another publish").On("idempotencyKey").WithFix("use a key of its own for each publish")
+		return Published{}, false, fault.New(fault.Conflict, "the key was used for another publish").On("Idempotency-Key").WithFix("use a key of its own for each publish")
 	}
 	out.Name, out.Repeated = sig.Name, true
 	return out, true, nil

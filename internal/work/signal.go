@@ -40,10 +40,10 @@ type Signal struct {
 // Archived reports whether the signal is published no more.
 func (g Signal) Archived() bool { return !g.ArchivedAt.IsZero() }
 
-func noSignal() error { return fault.New(fault.NotFound, "there is no such signal").On("event") }
+func noSignal() error { return fault.New(fault.NotFound, "there is no such signal").On("signal") }
 
 func errSignalArchived() error {
-	return fault.New(fault.Conflict, "the signal is archived").On("event").WithFix("unarchive it first")
+	return fault.New(fault.Conflict, "the signal is archived").On("signal").WithFix("unarchive it first")
 }
 
 var signalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,128}$`)

@@ -155,7 +155,7 @@ func TestLimitsOfSignalsAreNamed(t *testing.T) {
 		"faq":               NewSignal{Name: "a", FAQ: make([]event.QA, maxFAQ+1)}.check(),
 		"faq[0].a":          NewSignal{Name: "a", FAQ: []event.QA{{Q: "q", A: long}}}.check(),
 		"payload":           Publish{Name: "a", Payload: long}.check(),
-		"idempotencyKey":    Publish{Name: "a", Key: long}.check(),
+		"Idempotency-Key":   Publish{Name: "a", Key: long}.check(),
 		"body":              Trigger{Assignee: Agent, Title: "t", Body: long, SignalID: id.ID{1}}.check(),
 	} {
 		if _, on, _ := fault.Public(err); !fault.Is(err, fault.Limited) || on != field {

@@ -56,7 +56,7 @@ func (s *Service) CreateSignal(tx event.Tx, a Actor, n NewSignal) (Signal, error
 		return Signal{}, err
 	}
 	if count >= maxSignals {
-		return Signal{}, fault.New(fault.Limited, "an account has at most %d signals", maxSignals).On("event")
+		return Signal{}, fault.New(fault.Limited, "an account has at most %d signals", maxSignals).On("signal")
 	}
 	g := Signal{ID: tx.NewID(), Name: n.Name, Description: n.Description, PayloadGuidelines: n.PayloadGuidelines, FAQ: n.FAQ, CreatedBy: a.Principal,
 		Trust: a.Trust, CreatedAt: tx.Now(), UpdatedAt: tx.Now(), Revision: 1, Revisions: Revisions{}}

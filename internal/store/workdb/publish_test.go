@@ -275,7 +275,7 @@ func TestWhatCannotTakeATaskIsPassedOverAndNamed(t *testing.T) {
 			p = must[work.Published](t)(b.publish(b.ada, work.Publish{Name: "wide", Payload: strings.Repeat("x", 60<<10), Key: "k"}))
 		}
 		_, err = b.publish(b.ada, work.Publish{Name: "wide", Payload: "other", Key: "k"})
-		refused(t, "one key for two publishes", err, fault.Conflict, "idempotencyKey")
+		refused(t, "one key for two publishes", err, fault.Conflict, "Idempotency-Key")
 		if other := must[work.Published](t)(b.publish(b.person(), work.Publish{Name: "wide", Payload: "other", Key: "k"})); other.Repeated {
 			t.Error("the key of one is the key of another")
 		}

@@ -183,7 +183,7 @@ func TestForeignIdsAnswerLikeWhatIsNotThere(t *testing.T) {
 			}
 		}
 		_, err := b.publish(b.ada, work.Publish{Name: "theirs"})
-		refused(t, "their name", err, fault.NotFound, "event")
+		refused(t, "their name", err, fault.NotFound, "signal")
 	})
 }
 
@@ -245,9 +245,9 @@ func TestArchivedAndDeletedSignals(t *testing.T) {
 		rest(true, second)
 		rest(true, second)
 		_, err := b.publish(b.ada, work.Publish{Name: "second"})
-		refused(t, "publish", err, fault.Conflict, "event")
+		refused(t, "publish", err, fault.Conflict, "signal")
 		_, err = b.trigger(work.NewTrigger{Signal: second.ID, Workspace: w.ID})
-		refused(t, "trigger", err, fault.Conflict, "event")
+		refused(t, "trigger", err, fault.Conflict, "signal")
 		p := must[work.Published](t)(b.publish(b.ada, work.Publish{Name: "first"}))
 		if task := b.get(t, p.Tasks[0].Task); !task.EventID.IsZero() || strings.Contains(task.Body, "publishEvent") {
 			t.Errorf("it is asked to publish what is archived: %q", task.Body)
@@ -266,7 +266,7 @@ func TestArchivedAndDeletedSignals(t *testing.T) {
 			t.Errorf("a trigger leads to nothing: %+v", g)
 		}
 		_, err = b.publish(b.ada, work.Publish{Name: "second", Task: asked.ID})
-		refused(t, "publish what is gone", err, fault.NotFound, "event")
+		refused(t, "publish what is gone", err, fault.NotFound, "signal")
 		b.signal(t, "second")
 		must[none](t)(do(b, func(tx event.Tx) (none, error) { return none{}, b.DeleteSignal(tx, b.ada, first.ID) }))
 		if b.get(t, asked.ID).TriggerID != first.ID {
