@@ -63,8 +63,9 @@ func (s *Service) propagate(tx event.Tx, a Actor, parent Workspace) error {
 	return nil
 }
 
-// MergeFork ends a fork: its tasks, which keep their keys, go to its parent, and
-// the token of its workers opens nothing any more. A fork with unfinished tasks
+// MergeFork ends a fork: its tasks, which keep their keys, go to its parent, so do
+// the triggers that made tasks in it, and the token of its workers opens nothing
+// any more. A fork with unfinished tasks
 // is refused; that is looked at in the transaction that moves them.
 func (s *Service) MergeFork(tx event.Tx, a Actor, fork id.ID) (Workspace, error) {
 	f, err := s.seeWorkspace(tx, a, fork, s.store.GetWorkspace)
@@ -75,6 +76,9 @@ func (s *Service) MergeFork(tx event.Tx, a Actor, fork id.ID) (Workspace, error)
 		return f, fault.New(fault.Denied, "a worker merges no workspace")
 	case f.ForkOf.IsZero():
 		return f, fault.New(fault.Conflict, "the workspace is no fork").On("workspace")
+	}
+	if err := s.store.LockGraph(tx); err != nil { // of triggers, before their workspaces, as everywhere
+		return f, err
 	}
 	parent, err := s.store.LockWorkspace(tx, f.ForkOf) // the parent first, as everywhere
 	if err != nil {
@@ -98,6 +102,9 @@ func (s *Service) MergeFork(tx event.Tx, a Actor, fork id.ID) (Workspace, error)
 	}
 	n, err := s.store.MoveTasks(tx, f.ID, parent.ID)
 	if err != nil {
+		return parent, err
+	}
+	if err := s.moveTriggers(tx, a, f.ID, parent.ID); err != nil {
 		return parent, err
 	}
 	e := begin(0, f.Revision, f.Revisions)

@@ -199,6 +199,20 @@ func (s *Service) TasksOfSignal(tx event.Tx, a Actor, signal, before id.ID, limi
 	return s.store.TasksOfSignal(tx, g.ID, before, pages(limit))
 }
 
+// Brief returns the body of a task as a worker is to read it: one that is to
+// publish a signal asks for it, in the form in which the worker's session calls
+// its tools. A signal that rests or is gone is not asked for.
+func (s *Service) Brief(tx event.Tx, t Task, f Form) (string, error) {
+	if t.EventID.IsZero() {
+		return t.Body, nil
+	}
+	g, err := s.store.GetSignal(tx, t.EventID)
+	if fault.Is(err, fault.NotFound) || err == nil && g.Archived() {
+		return t.Body, nil
+	}
+	return t.Brief(f, g), err
+}
+
 // checkEmits refuses a signal that a task is to publish and that is not there.
 func (s *Service) checkEmits(tx event.Tx, signal id.ID, field string) error {
 	if signal.IsZero() {

@@ -28,6 +28,8 @@ type signalStore interface {
 	// are to publish it, in the order in which they were made.
 	TriggersOf(tx event.Tx, signal id.ID) ([]Trigger, error)
 	TriggersEmitting(tx event.Tx, signal id.ID) ([]Trigger, error)
+	// TriggersInto returns all triggers that make tasks in a workspace.
+	TriggersInto(tx event.Tx, workspace id.ID) ([]Trigger, error)
 	CountTriggers(tx event.Tx) (int64, error)
 	// Chains returns the steps of all chains, but for one trigger's.
 	Chains(tx event.Tx, but id.ID) ([]Edge, error)

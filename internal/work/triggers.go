@@ -182,6 +182,25 @@ func (s *Service) saveTrigger(tx event.Tx, a Actor, g Trigger, e *edit) (Trigger
 	return g, s.store.SaveTrigger(tx, g)
 }
 
+// moveTriggers gives the triggers of a workspace another one; the graph must be
+// locked.
+func (s *Service) moveTriggers(tx event.Tx, a Actor, from, to id.ID) error {
+	rows, err := s.store.TriggersInto(tx, from)
+	if err != nil {
+		return err
+	}
+	for _, g := range rows {
+		next, e := g.apply(TriggerChange{Workspace: &to})
+		if e.err != nil {
+			return e.err
+		}
+		if _, err := s.saveTrigger(tx, a, next, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // DeleteTrigger removes a trigger; its signal and the tasks that it made stay.
 func (s *Service) DeleteTrigger(tx event.Tx, a Actor, signal, trigger id.ID) error {
 	g, err := s.lockTrigger(tx, a, signal, trigger)

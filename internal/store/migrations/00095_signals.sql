@@ -49,6 +49,7 @@ CREATE TABLE triggers (
 ) STRICT;
 CREATE INDEX triggers_signal ON triggers (account_id, signal_id, id);
 CREATE INDEX triggers_emit ON triggers (account_id, emit_id, id) WHERE emit_id IS NOT NULL;
+CREATE INDEX triggers_workspace ON triggers (account_id, workspace_id, id);
 -- structural: triggers.assignee, triggers.assignee_ref, triggers.created_by, triggers.label, triggers.revisions
 -- erasable: triggers subject=subject_id blank=title,body
 

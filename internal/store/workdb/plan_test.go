@@ -50,6 +50,7 @@ var planned = map[string]struct{ index, args string }{
 	"signal_by_name":     {"signals_name", "as"},
 	"triggers_of":        {"triggers_signal", "ai"},
 	"triggers_emitting":  {"triggers_emit", "ai"},
+	"triggers_into":      {"triggers_workspace", "ai"},
 	"chains":             {"triggers_emit", "ai"},
 	"publish_of_task":    {"signal_publishes_task", "aii"},
 	"publish_of_key":     {"signal_publishes_key", "ai"},

@@ -285,6 +285,49 @@ func TestWhatCannotTakeATaskIsPassedOverAndNamed(t *testing.T) {
 	})
 }
 
+// TestATriggerFollowsItsForkHome merges a fork that a signal makes tasks in.
+func TestATriggerFollowsItsForkHome(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := openBoard(t, db)
+		w, g := b.workspace(t, "Home"), b.signal(t, "build")
+		fork := must[work.Workspace](t)(do(b, func(tx event.Tx) (work.Workspace, error) { return b.ForkWorkspace(tx, b.ada, w.ID) }))
+		must[work.Trigger](t)(b.trigger(work.NewTrigger{Signal: g.ID, Workspace: fork.ID, Body: "{{EVENT_PAYLOAD}}"}))
+		must[work.Workspace](t)(do(b, func(tx event.Tx) (work.Workspace, error) { return b.MergeFork(tx, b.ada, fork.ID) }))
+		p := must[work.Published](t)(b.publish(b.ada, work.Publish{Name: "build"}))
+		if len(p.Tasks) != 1 || p.Tasks[0].Workspace != w.ID || p.Tasks[0].Key != "HOM-1" {
+			t.Errorf("%+v passed %+v", p.Tasks, p.Passed)
+		}
+	})
+}
+
+// TestAPersonsPayloadIsErasedWithThem erases who published: what they said is gone
+// from the publish and from the tasks, and the same publish is still the same.
+func TestAPersonsPayloadIsErasedWithThem(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		b := openBoard(t, db)
+		w, g, next := b.workspace(t, "Kept"), b.signal(t, "asked"), b.signal(t, "answered")
+		must[work.Trigger](t)(b.trigger(work.NewTrigger{Signal: g.ID, Workspace: w.ID, Title: "Answer", Body: "{{EVENT_PAYLOAD}}", Emit: next.ID}))
+		guest := b.person()
+		p := must[work.Published](t)(b.publish(guest, work.Publish{Name: "asked", Payload: "my name is Ada", Key: "k"}))
+		asks := see(t, b, func(tx event.Tx) (string, error) { return b.Brief(tx, b.get(t, p.Tasks[0].Task), work.Flat) })
+		if !strings.HasPrefix(asks, "my name is Ada\n\n[On completion") || !strings.Contains(asks, "call publishEvent(") {
+			t.Error(asks)
+		}
+		if err := db.Erase(t.Context(), b.Account, guest.Subject, "person:owner", storetest.Origin(t, event.LayerSystem, event.ClassSystem, "store", "subject.erased")); err != nil {
+			t.Fatal(err)
+		}
+		if task := b.get(t, p.Tasks[0].Task); task.Body != "" || task.Title != "Answer" {
+			t.Errorf("%q %q", task.Title, task.Body)
+		}
+		again := must[work.Published](t)(b.publish(guest, work.Publish{Name: "asked", Payload: "my name is Ada", Key: "k"}))
+		if again.ID != p.ID || !again.Repeated || again.Payload != "" || len(again.Tasks) != 1 {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
 func TestAPublishThatWouldWriteTooMuchIsRefusedWhole(t *testing.T) {
 	t.Parallel()
 	b := openBoard(t, storetest.OpenSQLite(t))

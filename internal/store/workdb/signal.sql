@@ -44,6 +44,8 @@ SELECT TRG FROM triggers WHERE account_id = ? AND id = ? FOR UPDATE
 SELECT TRG FROM triggers WHERE account_id = ? AND signal_id = ? ORDER BY id
 -- name: triggers_emitting
 SELECT TRG FROM triggers WHERE account_id = ? AND emit_id = ? ORDER BY id
+-- name: triggers_into
+SELECT TRG FROM triggers WHERE account_id = ? AND workspace_id = ? ORDER BY id
 -- name: count_triggers
 SELECT COUNT(*) FROM triggers WHERE account_id = ?
 -- name: chains

@@ -42,8 +42,8 @@ func (*Store) DropTrigger(tx event.Tx, g id.ID) error {
 	return err
 }
 
-func triggers(tx event.Tx, name string, signal id.ID) (out []work.Trigger, err error) {
-	err = q.Each(tx, name, []any{tx.Account(), signal}, func(scan func(...any) error) error {
+func triggers(tx event.Tx, name string, of id.ID) (out []work.Trigger, err error) {
+	err = q.Each(tx, name, []any{tx.Account(), of}, func(scan func(...any) error) error {
 		g, err := scanTrigger(scan)
 		out = append(out, g)
 		return err
@@ -59,6 +59,11 @@ func (*Store) TriggersOf(tx event.Tx, signal id.ID) ([]work.Trigger, error) {
 // TriggersEmitting implements work.Store.
 func (*Store) TriggersEmitting(tx event.Tx, signal id.ID) ([]work.Trigger, error) {
 	return triggers(tx, "triggers_emitting", signal)
+}
+
+// TriggersInto implements work.Store.
+func (*Store) TriggersInto(tx event.Tx, workspace id.ID) ([]work.Trigger, error) {
+	return triggers(tx, "triggers_into", workspace)
 }
 
 // CountTriggers implements work.Store.
