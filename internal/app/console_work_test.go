@@ -2,13 +2,16 @@ package app
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/id"
 	"github.com/witan-run/witan/internal/work"
 )
 
@@ -134,5 +137,61 @@ func TestConsoleWorkHatchesOutsideWordsAndAsksPeople(t *testing.T) {
 	}
 	if p := text(w.get("/tasks/BIL-1").body); !strings.Contains(p, "Answered: deny") {
 		t.Errorf("the answer is not on the page: %s", p)
+	}
+}
+
+func TestConsoleWorkPagesByCursor(t *testing.T) {
+	t.Parallel()
+	w := newConsoleWorld(t)
+	w.claim()
+	board := w.see(w.post("/workspaces", "name", "Billing"))
+	p := w.app.parts
+	if err := p.db.Do(context.Background(), p.account, func(tx event.Tx) error {
+		me := work.Actor{Principal: "machine", Trust: 1, Label: event.NewLabel(event.House, event.AccountWide())}
+		spaces, err := p.work.ListWorkspaces(tx, me, false, id.Nil, 1)
+		if err != nil {
+			return err
+		}
+		var last work.Task
+		for range 45 {
+			if last, err = p.work.CreateTask(tx, me, work.NewTask{Workspace: spaces[0].ID, Title: "one of many"}); err != nil {
+				return err
+			}
+		}
+		for range 45 {
+			if _, err := p.work.AddMessage(tx, me, work.NewMessage{Task: last.ID, Text: "one of many"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	next := func(body, rel string) string {
+		t.Helper()
+		m := regexp.MustCompile(rel + `[^>]*href="([^"]*)"`).FindStringSubmatch(body)
+		if m == nil {
+			t.Fatalf("no door %s in %s", rel, text(body))
+		}
+		return html.UnescapeString(m[1])
+	}
+	if b := w.get(board); strings.Count(b.body, "data-row=") != 30 || !strings.Contains(text(b.body), "All 45 in the list") {
+		t.Errorf("a column of 45 draws %d", strings.Count(b.body, "data-row="))
+	}
+	list := w.get(board + "?view=list")
+	second := w.get(next(list.body, `rel="next"`))
+	if a, b := strings.Count(list.body, "data-row="), strings.Count(second.body, "data-row="); a != 40 || b != 5 {
+		t.Errorf("pages of %d and %d rows, want 40 and 5", a, b)
+	}
+	if back := w.get(next(second.body, `rel="prev"`)); !strings.Contains(back.body, "BIL-45<") {
+		t.Error("Newer does not go back")
+	}
+	task := w.get("/tasks/BIL-45")
+	older := w.get(next(task.body, `class="door older"`))
+	if a, b := strings.Count(task.body, `class="turn`), strings.Count(older.body, `class="turn`); a != 40 || b != 5 {
+		t.Errorf("a thread in pages of %d and %d, want 40 and 5", a, b)
+	}
+	if p := w.get(board + "?view=list&after=none&status=none&col=none"); p.status != http.StatusOK {
+		t.Errorf("a strange address: %d", p.status)
 	}
 }

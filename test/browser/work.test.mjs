@@ -145,6 +145,18 @@ test("a card dragged in one window moves in another within a second", async () =
   await one.page.waitForSelector("#refused [role=alert]");
   assert.match(await words(one.page, "#refused"), /BIL-4.*cannot become rejected.*[Oo]pen it again first/);
   assert.equal(await columnOf(one.page, "Bump the toolchain"), "completed");
+
+  // Nothing moves under a pointer: the card waits in both columns until it is asked for.
+  const still = await two.page.locator("[data-col=blocked]").boundingBox();
+  await two.page.mouse.move(still.x + 60, still.y + 60);
+  await card(one.page, "Drop unused").locator(".mv > summary").click();
+  await card(one.page, "Drop unused").locator("button[value=notstarted]").click();
+  await inColumn(one.page, "Drop unused", "notstarted");
+  await two.page.waitForSelector("[data-pill-group=board]:not([hidden])");
+  assert.equal(await columnOf(two.page, "Drop unused"), "blocked");
+  await two.page.click("[data-pill-group=board]");
+  await inColumn(two.page, "Drop unused", "notstarted");
+  assert.equal(await card(two.page, "Drop unused").count(), 1);
   assert.deepEqual(one.errors.concat(two.errors), []);
   await one.close();
   await two.close();
@@ -203,6 +215,7 @@ test("two who change one field are told, and nothing is lost", async () => {
   await one.page.click(".tform button.p");
   assert.match(await words(one.page, ".tform"), /Mira Kovač changed it meanwhile\..*Now there: ?words of the second window.*Save mine over it/);
   assert.equal(await one.page.inputValue("[name=body]"), "words of the first window");
+  assert.equal(new URL(one.page.url()).pathname, "/tasks/BIL-6", "a refused form stands under an address that can be fetched");
   await shot(one.page, "task-conflict-light");
   await one.page.click(".tform button.p");
   await one.page.waitForURL(/BIL-6$/);

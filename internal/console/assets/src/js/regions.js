@@ -26,9 +26,13 @@ export function startRegions() {
     if (pill?.dataset.pill) apply(document.getElementById(pill.dataset.pill), true);
     else if (pill) for (const el of group(pill.dataset.pillGroup)) apply(el, true);
   });
+  // A form that was refused is answered under its own address, which nobody can fetch:
+  // a page that says where it belongs goes there.
+  const home = document.querySelector("main[data-here]")?.dataset.here;
+  if (home && new URL(home, location.origin).pathname !== location.pathname) history.replaceState(null, "", home);
   const talk = document.querySelector("[data-flow]");
   if (talk && getComputedStyle(talk).overflowY === "auto") talk.scrollTop = talk.scrollHeight;
-  else if (talk && document.querySelector("#app[data-view=object]")) window.scrollTo(0, document.documentElement.scrollHeight);
+  else if (talk && !talk.closest(".task") && document.querySelector("#app[data-view=object]")) window.scrollTo(0, document.documentElement.scrollHeight);
 }
 
 export function markNews() {
