@@ -15,6 +15,7 @@ type createTaskIn struct {
 		Task struct {
 			Title            string  `json:"title" required:"true"`
 			Body             string  `json:"body,omitempty"`
+			CreatedBy        string  `json:"createdBy,omitempty" doc:"what the caller is anyhow: human"`
 			Assignee         string  `json:"assignee,omitempty" doc:"human or agent; human, if left out"`
 			AssigneeRef      string  `json:"assigneeRef,omitempty" doc:"person:ID, agent:NAME or worker:NAME"`
 			CronSchedule     string  `json:"cronSchedule,omitempty" doc:"five fields; makes a template of it"`
@@ -28,6 +29,9 @@ type createTaskIn struct {
 
 func (a *API) createTask(ctx context.Context, c *call, in createTaskIn) (oneTaskView, error) {
 	b := in.Body.Task
+	if b.CreatedBy != "" && work.Assignee(b.CreatedBy) != work.Human { // older clients say it; who it was is never theirs to say
+		return oneTaskView{}, fault.New(fault.Invalid, "who comes through this door is a human").On("task.createdBy").WithFix("leave it out")
+	}
 	return a.taskOf(ctx, write, func(tx event.Tx) (work.Task, error) {
 		return a.Work.CreateTask(tx, c.actor(), work.NewTask{Workspace: in.Workspace, Title: b.Title, Body: b.Body, Assignee: work.Assignee(b.Assignee),
 			AssigneeRef: b.AssigneeRef, CronSchedule: b.CronSchedule, ParentID: b.ParentID, EventID: b.EventID, AllowAllCommands: b.AllowAllCommands,

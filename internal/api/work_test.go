@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/witan-run/witan/internal/identity"
+	"github.com/witan-run/witan/internal/kit/fault"
 	"github.com/witan-run/witan/internal/store/storetest"
 )
 
@@ -112,6 +113,8 @@ func TestATaskLivesOverHTTPInThePeersShapes(t *testing.T) {
 		if counts.Counts["notstarted"] != 1 || len(counts.Counts) != 6 {
 			t.Errorf("%v", counts)
 		}
+		p.ok(request{method: "POST", path: p.path(), as: p.token, body: `{"task":{"title":"As older clients say it","createdBy":"human"}}`}, 201, nil)
+		p.fails(request{method: "POST", path: p.path(), as: p.token, body: `{"task":{"title":"Forged","createdBy":"agent"}}`}, 400, fault.Invalid)
 		p.ok(request{method: "DELETE", path: at, as: p.token}, 204, nil)
 		if status, problem := p.knock(request{method: "GET", path: at, as: p.token}); status != 404 {
 			t.Errorf("%d %s", status, problem.Detail)
