@@ -21,13 +21,17 @@ import (
 
 const actsPerRound = 8 // of each class: more than the kills of a round get through
 
-// The test binary is its own victim; see worker_test.go and ground_test.go.
+// The test binary is its own victim; see worker_test.go, ground_test.go and
+// publish_test.go.
 func TestMain(m *testing.M) {
 	if g, ok := groundFromEnv(); ok {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		run := g.work
-		if os.Getenv(nodeEnv) == "1" {
+		switch {
+		case os.Getenv(nodeEnv) == "1":
 			run = g.node
+		case os.Getenv(publishEnv) == "1":
+			run = g.publisher
 		}
 		err := run(ctx)
 		stop()
