@@ -27,6 +27,9 @@ func (s *Service) publish(tx event.Tx, a Actor, p Publish) (Published, error) {
 	if err := words(a); err != nil {
 		return Published{}, err
 	}
+	if a.worker() && p.Key != "" { // workers of one name in two workspaces are two authors
+		p.Key += "\x00" + a.Workspace.String()
+	}
 	if err := s.checkTeller(tx, a, p); err != nil {
 		return Published{}, err
 	}

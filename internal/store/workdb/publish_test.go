@@ -194,11 +194,19 @@ func TestAWorkerPublishesUnderItsClaimOnly(t *testing.T) {
 			}
 			return done, err
 		}))
+		near, away := work.Publish{Name: "built", Payload: "near", Key: "k"}, work.Publish{Name: "built", Payload: "away", Key: "k"}
+		must[work.Published](t)(b.publish(worker(w, 3), near))
+		if p := must[work.Published](t)(b.publish(worker(far, 3), away)); p.Repeated {
+			t.Error("workers of one name in two workspaces share their keys")
+		}
+		if p := must[work.Published](t)(b.publish(worker(far, 3), away)); !p.Repeated {
+			t.Error("a worker's key is not kept")
+		}
 		if again, err := b.publish(two, work.Publish{Name: "built", Task: task.ID, Payload: "v4"}); err != nil || !again.Repeated {
 			t.Errorf("its holder asks again: %v", err)
 		}
 		rows := see(t, b, func(tx event.Tx) ([]work.Published, error) { return b.ListPublishes(tx, b.ada, g.ID, id.Nil, 50) })
-		if len(rows) != 1 || rows[0].Payload != "v2" || rows[0].Author != "worker:w2" || len(rows[0].Tasks) != 2 {
+		if len(rows) != 3 || rows[2].Payload != "v2" || rows[2].Author != "worker:w2" || len(rows[2].Tasks) != 2 {
 			t.Errorf("%+v", rows)
 		}
 	})
