@@ -84,6 +84,13 @@ func TestConsoleWorkShowsEachRoleWhatItMay(t *testing.T) {
 	if p := w.post(task+"/status", "to", "blocked", "on", "task"); p.status != http.StatusConflict || !strings.Contains(text(p.body), "cannot become blocked") {
 		t.Errorf("a forbidden move: %d %s", p.status, text(p.body))
 	}
+	w.see(w.post(board + "/archive"))
+	for path, kv := range map[string][]string{task + "/messages": {"text", "late"}, task + "/edit": {"title", "late"}, task + "/block": {"key", "BIL-1"}, task + "/status": {"to", "ongoing", "on", "task"}} {
+		if p := w.post(path, kv...); p.status != http.StatusConflict || !strings.Contains(text(p.body), "Not done. The workspace is archived.") {
+			t.Errorf("%s in an archived workspace: %d %s", path, p.status, text(p.body))
+		}
+	}
+	w.see(w.post(board + "/unarchive"))
 	if p := w.get("/tasks/BIL-99"); p.status != http.StatusNotFound {
 		t.Errorf("a task that is not there: %d", p.status)
 	}
@@ -178,10 +185,14 @@ func TestConsoleWorkPagesByCursor(t *testing.T) {
 	if b := w.get(board); strings.Count(b.body, "data-row=") != 30 || !strings.Contains(text(b.body), "All 45 in the list") {
 		t.Errorf("a column of 45 draws %d", strings.Count(b.body, "data-row="))
 	}
+	if to := w.see(w.post(board+"/tasks", "title", "behind them all")); to != "/tasks/BIL-46" {
+		t.Errorf("a task that its column does not draw is shown at %s", to)
+	}
+	w.see(w.post("/tasks/BIL-46/status", "to", "rejected"))
 	list := w.get(board + "?view=list")
 	second := w.get(next(list.body, `rel="next"`))
-	if a, b := strings.Count(list.body, "data-row="), strings.Count(second.body, "data-row="); a != 40 || b != 5 {
-		t.Errorf("pages of %d and %d rows, want 40 and 5", a, b)
+	if a, b := strings.Count(list.body, "data-row="), strings.Count(second.body, "data-row="); a != 40 || b != 6 {
+		t.Errorf("pages of %d and %d rows, want 40 and 6", a, b)
 	}
 	if back := w.get(next(second.body, `rel="prev"`)); !strings.Contains(back.body, "BIL-45<") {
 		t.Error("Newer does not go back")

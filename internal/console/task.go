@@ -99,8 +99,8 @@ func (x *taskReader) fill(v *ui.TaskView) error {
 		reply := x.press.reply
 		reply.Seen = strconv.FormatInt(t.Messages, 10)
 		v.Reply = &reply
-	} else if !x.may(identity.ActWorkWrite) {
-		v.Reply = &ui.Reply{Off: "Viewers read; they do not write."}
+	} else {
+		x.closed(v)
 	}
 	for _, step := range []func(*ui.TaskView) error{x.thread, x.facts, x.blockers, x.record} {
 		if err := step(v); err != nil {
@@ -108,6 +108,21 @@ func (x *taskReader) fill(v *ui.TaskView) error {
 		}
 	}
 	return nil
+}
+
+// closed is the page of somebody who cannot write now. What they sent all the same,
+// from a page that was open before, is refused with its reason.
+func (x *taskReader) closed(v *ui.TaskView) {
+	if !x.may(identity.ActWorkWrite) {
+		v.Reply = &ui.Reply{Off: "Viewers read; they do not write."}
+	}
+	why := cmp.Or(x.press.reply.Error, x.press.block.Error)
+	if x.press.edit != nil {
+		why = x.press.edit.Error
+	}
+	if v.Refused == nil && why != "" {
+		v.Refused = &ui.Refusal{Key: x.task.Key(), Text: why}
+	}
 }
 
 // thread reads a page of the messages, the newest by default.

@@ -107,6 +107,7 @@ func (c *Console) createTask(k *call) error {
 	n.Assignee, n.AssigneeRef = y.assignee()
 	last := k.r.PostForm.Get("last")
 	var made work.Task
+	hidden := false // its column draws only the first ones
 	err = c.change(k.ctx, func(tx event.Tx) (err error) {
 		since, err := c.Work.ListTasks(tx, worker(k.who), work.TaskQuery{Workspace: on, Limit: 8}, id.Nil)
 		if err != nil {
@@ -121,7 +122,11 @@ func (c *Console) createTask(k *call) error {
 				return nil
 			}
 		}
-		made, err = c.Work.CreateTask(tx, worker(k.who), n)
+		if made, err = c.Work.CreateTask(tx, worker(k.who), n); err != nil {
+			return err
+		}
+		all, err := c.Work.CountTasks(tx, worker(k.who), on)
+		hidden = all[made.Status] > tasksPerColumn
 		return err
 	})
 	if err != nil && refused(err) {
@@ -133,6 +138,10 @@ func (c *Console) createTask(k *call) error {
 	}
 	if err != nil {
 		return err
+	}
+	if hidden {
+		k.see(taskPath(made))
+		return nil
 	}
 	k.see(workspacePath(made.WorkspaceID))
 	return nil

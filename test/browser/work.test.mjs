@@ -43,6 +43,7 @@ const columnOf = (page, title) => card(page, title).evaluate((e) => e.closest("[
 const inColumn = (page, title, col, timeout = 15_000) => page.waitForFunction(([t, c]) => [...document.querySelectorAll(`[data-col=${c}] [data-row]`)].some((e) => e.textContent.includes(t)), [title, col], { timeout });
 
 async function drag(page, title, col) {
+  await card(page, title).evaluate((e) => Promise.all(e.getAnimations().map((a) => a.finished)));
   const from = await card(page, title).boundingBox();
   const to = await page.locator(`[data-col=${col}]`).boundingBox();
   await page.mouse.move(from.x + 40, from.y + from.height / 2);

@@ -73,8 +73,26 @@ export function adopt(doc) {
   const note = document.getElementById("refused");
   const next = doc.getElementById("refused");
   if (note && next) morph(note, document.importNode(next, true));
+  const slide = places();
   for (const el of document.querySelectorAll("[data-region]")) apply(el, "group" in el.dataset);
+  slide();
 }
+
+// places remembers where the rows of groups stand; the function it returns lets those
+// that stand elsewhere slide there.
+const places = () => {
+  if (matchMedia("(prefers-reduced-motion:reduce)").matches) return () => {};
+  const was = new Map();
+  for (const row of document.querySelectorAll("[data-group] [data-row]")) was.set(row.dataset.row, row.getBoundingClientRect());
+  return () => {
+    for (const row of document.querySelectorAll("[data-group] [data-row]")) {
+      const from = was.get(row.dataset.row);
+      const to = row.getBoundingClientRect();
+      if (!from?.width || !to.width || (from.left === to.left && from.top === to.top)) continue;
+      row.animate([{ transform: `translate(${from.left - to.left}px,${from.top - to.top}px)`, zIndex: 2 }, { transform: "none", zIndex: 2 }], { duration: 160, easing: "ease-out" });
+    }
+  };
+};
 
 function settle() {
   if (!fresh) return;
@@ -85,7 +103,9 @@ function settle() {
     const next = fresh.getElementById(el.id);
     if (next && !same(el, next) && busy(el)) waits.add(el.dataset.group);
   }
+  const slide = places();
   for (const el of document.querySelectorAll("[data-region]")) apply(el, false, waits.has(el.dataset.group));
+  slide();
 }
 
 const group = (name) => document.querySelectorAll(`[data-group="${name}"]`);
