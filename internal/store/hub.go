@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/witan-run/witan/internal/bus"
-	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/id"
 )
 
@@ -43,13 +42,6 @@ const keptMarks = 2048
 
 func newHub() *hub {
 	return &hub{tips: map[id.ID]Tip{}, subs: map[id.ID]map[*watch]bool{}, timers: make(chan struct{}, 1)}
-}
-
-// watched reports whether somebody wants the marks of an account.
-func (h *hub) watched(account id.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.subs[account]) > 0
 }
 
 // publish tells of a commit that made seq the tip. marks are its events, or none
@@ -114,12 +106,19 @@ func (w *watch) Take() (tip Tip, marks []bus.Mark, whole bool) {
 	return tip, marks, whole
 }
 
-// marksOf are the marks of events that were just appended.
-func marksOf(evs []event.Event) []bus.Mark {
-	out := make([]bus.Mark, len(evs))
-	for i := range evs {
-		e := &evs[i]
-		out[i] = bus.Mark{Seq: e.Seq, ID: e.ID, Type: e.Type, Stream: cmp.Or(e.Stream, e.Account), Correlation: cmp.Or(e.Correlation, e.ID)}
+// marks are those of the events that a commit appended to an account, if
+// somebody watches it.
+func (h *hub) marks(account id.ID, appended ...*tx) (out []bus.Mark) {
+	h.mu.Lock()
+	watched := len(h.subs[account]) > 0
+	h.mu.Unlock()
+	if !watched {
+		return nil
+	}
+	for _, x := range appended {
+		for _, e := range x.Events() {
+			out = append(out, bus.Mark{Seq: e.Seq, ID: e.ID, Type: e.Type, Stream: cmp.Or(e.Stream, e.Account), Correlation: cmp.Or(e.Correlation, e.ID)})
+		}
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/witan-run/witan/internal/bus"
 	"github.com/witan-run/witan/internal/event"
 	"github.com/witan-run/witan/internal/kit/clock"
 	"github.com/witan-run/witan/internal/kit/fault"
@@ -317,15 +316,13 @@ func (l *lane) acknowledge(ms []*member, heads map[id.ID]*head) {
 		m.job.done <- m.err
 	}
 	for a, h := range heads {
-		var marks []bus.Mark
-		if l.db.hub.watched(a) {
-			for _, m := range ms {
-				if m.err == nil && m.job.account == a {
-					marks = append(marks, marksOf(m.tx.Events())...)
-				}
+		var appended []*tx
+		for _, m := range ms {
+			if m.err == nil && m.job.account == a {
+				appended = append(appended, m.tx)
 			}
 		}
-		l.db.hub.publish(a, h.epoch, h.seq, marks)
+		l.db.hub.publish(a, h.epoch, h.seq, l.db.hub.marks(a, appended...))
 	}
 }
 

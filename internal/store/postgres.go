@@ -165,7 +165,7 @@ func (p *pgEngine) do(ctx context.Context, db *DB, account id.ID, f func(event.T
 			db.keepKeys(x)
 			db.durable(x)
 			if len(x.Events()) > 0 {
-				db.hub.publish(account, h.epoch, h.seq, marksOf(x.Events()))
+				db.hub.publish(account, h.epoch, h.seq, db.hub.marks(account, x))
 				p.tell(account)
 			}
 			return nil
