@@ -28,11 +28,8 @@ func (a *API) workspaceRoutes() []Route {
 
 // actor is the person who is signed in, or the machine in nobody's name.
 func (c *call) actor() work.Actor {
-	return work.Actor{Principal: c.who.By(), Subject: c.who.PersonID, Trust: fullTrust, Label: c.who.Label()}
+	return work.Person(c.who.By(), c.who.PersonID, c.who.Label())
 }
-
-// fullTrust is that of the account's own people, in micro-units.
-const fullTrust = 1_000_000
 
 type workspaceView struct {
 	ID                   id.ID      `json:"id"`

@@ -14,12 +14,9 @@ import (
 	"github.com/witan-run/witan/internal/work"
 )
 
-// fullTrust is that of the account's own people, in micro-units.
-const fullTrust = 1_000_000
-
 // worker is the person of a page as the work knows them.
 func worker(who identity.Principal) work.Actor {
-	return work.Actor{Principal: who.By(), Subject: who.PersonID, Trust: fullTrust, Label: who.Label()}
+	return work.Person(who.By(), who.PersonID, who.Label())
 }
 
 func (r *reader) me() work.Actor { return worker(r.who) }
@@ -220,7 +217,7 @@ func verb(from, to work.Status) string {
 
 // facts of a workspace that decide why its tasks do not run.
 func (r *reader) workFacts(w work.Workspace) work.Facts {
-	return work.Facts{Archived: w.Archived(), Halted: r.halted("workspace:" + w.ID.String())}
+	return work.Facts{Archived: w.Archived(), Halted: r.halted(w.Scope())}
 }
 
 // counted says how many tasks stand where, "3 not started, 1 running".

@@ -23,6 +23,14 @@ type Actor struct {
 	Causes []event.Ref
 }
 
+// fullTrust is that of the account's own people, in micro-units.
+const fullTrust = 1_000_000
+
+// Person is a person of the account who acts for themself, through any door.
+func Person(principal string, person id.ID, label event.Label) Actor {
+	return Actor{Principal: principal, Subject: person, Trust: fullTrust, Label: label}
+}
+
 func (a Actor) worker() bool { return !a.Workspace.IsZero() }
 
 // person reports whether somebody with a person's reach acts: a person, or the

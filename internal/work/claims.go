@@ -70,7 +70,7 @@ func (s *Service) mayClaim(tx event.Tx, w Workspace) error {
 	if w.Archived() {
 		return errArchived()
 	}
-	halted, err := s.store.Halted(tx, w.scope())
+	halted, err := s.store.Halted(tx, w.Scope())
 	if err == nil && halted {
 		err = fault.New(fault.Halted, "a stop is in force; tasks wait")
 	}

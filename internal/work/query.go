@@ -83,7 +83,7 @@ func (s *Service) Whys(tx event.Tx, tasks []Task) ([]Reason, error) {
 				return nil, err
 			}
 			f.Archived = w.Archived()
-			if f.Halted, err = s.store.Halted(tx, w.scope()); err != nil {
+			if f.Halted, err = s.store.Halted(tx, w.Scope()); err != nil {
 				return nil, err
 			}
 			facts[t.WorkspaceID] = f

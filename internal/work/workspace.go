@@ -65,8 +65,8 @@ func (w Workspace) ContentID() id.ID {
 	return w.ForkOf
 }
 
-// scope is what a halt names.
-func (w Workspace) scope() string { return "workspace:" + w.ID.String() }
+// Scope is what a halt of the workspace names.
+func (w Workspace) Scope() string { return "workspace:" + w.ID.String() }
 
 // errArchived is the one refusal of every write to an archived workspace.
 func errArchived() error {
